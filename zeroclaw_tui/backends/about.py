@@ -1,4 +1,4 @@
-"""What a store says about itself."""
+"""The facts that a store reports about itself, and notices for users."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zeroclaw_tui.scoring.profiles import OwnRule
 
 
 class Notice(NamedTuple):
-    """A sentence about how a store was opened, for people. A minor one is shown only where the store is looked at."""
+    """A sentence for users about how a store was opened. Minor ones are shown only in the details of the store."""
 
     sentence: str
     is_minor: bool = False
@@ -22,44 +22,44 @@ def sentences(notices: Iterable[Notice]) -> tuple[str, ...]:
 
 
 class About(NamedTuple):
-    """The facts of one store, as far as the constructor knows them; `open` completes them."""
+    """The facts of one store. The constructor sets those that it knows; `open` adds the others."""
 
     location: str = ""
-    """Where it is, for people: a path, or a URL without its password."""
+    """The location shown to users: a path, or a URL without its password."""
     path: Path | None = None
-    """The database file that holds all of it, if it can be examined, repaired, backed up and compacted as a whole."""
+    """The file with the whole store, if it is a database to check, repair, back up and compact."""
     identity: str | None = None
-    """The backend under which the trash knows it, if that is another than its own: two names of one file share one."""
+    """The backend name in the trash, if it differs: two backends that open the same file share one identity."""
     generation: str | None = None
     """The schema generation ("G1" to "G5") of ZeroClaw's tables."""
     newest_version: str | None = None
     """The newest ZeroClaw version that has this schema; None means the newest of all."""
     not_opened_because: str | None = None
-    """Why no ZeroClaw version opens it as it is, in a sentence."""
+    """Why no ZeroClaw version can open it as it is, as a sentence."""
     not_read_because: str | None = None
-    """Why no agent reads it as memory, in a sentence; None for an agent's memory."""
+    """Why no agent uses it as memory, as a sentence; None for an agent's memory."""
     program: str | None = None
-    """The other program whose store it is ("R-Mem"), and whose rule recall follows."""
+    """The other program that owns the store ("R-Mem") and whose ranking rule recall follows."""
     rule: OwnRule | None = OwnRule()
-    """How it ranks; None for ZeroClaw's hybrid search."""
+    """Its own ranking rule; None for ZeroClaw's hybrid search."""
     embeds_itself: bool = False
-    """Whether it makes the vectors of memories and queries itself."""
+    """Whether it computes the vectors of memories and queries itself."""
     slow_recall_above: int | None = None
-    """Among more memories than that recall takes seconds, so that the inspector waits for Enter."""
+    """The number of memories above which recall takes seconds, so that the inspector waits for Enter."""
     keeps_lines: bool = False
-    """Whether each memory is a line of a file, with neither key, id nor times of its own, and can only be appended."""
+    """Whether memories are lines of a file, without their own keys, ids and times, and new ones are appended."""
     keeps_nothing: bool = False
-    """Whether it takes every verb, stores nothing and finds nothing."""
+    """Whether it accepts every call, but stores nothing and finds nothing."""
     ends_with_program: bool = False
-    """Whether all of it ends with the program."""
+    """Whether its memories are lost when the program exits."""
     keeps_deleted: str | None = "It is not known what this store keeps of deleted rows."
-    """What stays of deleted memories where no command reaches, in a sentence; None if nothing does."""
+    """What remains of deleted memories that no command can remove, as a sentence; None if nothing remains."""
     notices: tuple[Notice, ...] = ()
-    """Sentences about how it was opened that a person should see."""
+    """Sentences for users about how it was opened."""
 
     @property
     def recall_limit(self) -> int | None:
-        """How many memories its own rule returns by default; None if ZeroClaw's limits apply."""
+        """The default limit of its own ranking rule; None if ZeroClaw's limits apply."""
         return None if self.rule is None else self.rule.limit
 
 

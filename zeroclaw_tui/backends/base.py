@@ -1,7 +1,7 @@
-"""The Memory contract: ZeroClaw's trait, and what browsing needs on top with fall-backs built on the trait's verbs.
+"""The Memory contract: ZeroClaw's trait, and the methods for browsing, with defaults that only need the trait.
 
-`plugins.py` says how to write a backend of your own. The methods must not block the event loop: files and CPU work
-belong in a thread.
+`plugins.py` explains how to write a backend of your own. The methods must not block the event loop: file access and
+CPU work belong in a thread.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ THE_TRAIT = MappingProxyType(
         "atomic": "This store has no transactions: what another program writes at the same moment can be overwritten.",
     }
 )
-"""What the verbs of ZeroClaw's trait alone cannot do."""
+"""What a store cannot do if it only has the methods of ZeroClaw's trait."""
 
 T = TypeVar("T")
 Contents = TypeVar("Contents", bound="Loaded")
@@ -69,38 +69,38 @@ Scored: TypeAlias = "list[ScoredEntry]"
 class Memory(ABC):
     """A store of memories.
 
-    The abstract verbs are ZeroClaw's trait; the rest may be overridden to be faster or to show more. All may raise
-    InspectorError kinds.
+    The abstract methods are ZeroClaw's trait; override the others to be faster or to show more. All of them may raise
+    subclasses of InspectorError.
     """
 
     name: str = ""
     """The backend's factory name."""
     about: About = About()
-    """Where it is, what it is, and how it ranks."""
+    """Its location, its properties, and how it ranks."""
     why_not: Mapping[str, str] = THE_TRAIT
-    """What this store cannot do, each with a sentence that says why; what is not in it, it can.
+    """What this store cannot do, each with the reason as a sentence; everything else is possible.
 
     The names are "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "pinned", "importance",
-    "kind", "watch", "atomic", "write", and each of memory/entry.py's EDITABLE that an edit cannot change;
-    "zeroclaw_forget" says what ZeroClaw's own `forget` does not do. A store with "write" need not name the fields too.
+    "kind", "watch", "atomic", "write", and each field in EDITABLE (memory/entry.py) that an edit cannot change;
+    "zeroclaw_forget" says what ZeroClaw's own `forget` does not do. With "write" the fields need not be listed.
     """
     _changing: Lock | None = None
 
     @property
     def upkeep(self) -> Upkeep:
-        """What only some stores can do."""
+        """The operations that only some stores have."""
         from zeroclaw_tui.backends.upkeep import Upkeep
 
         return Upkeep()
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> Memory:
-        """The store a config names, not yet opened. Raises UsageError, Refused or Unreadable for what names none."""
+        """Create the store of a config, unopened. Raises UsageError, Refused, or Unreadable if it names none."""
         return cls()
 
     @abstractmethod
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        """Write one memory; an existing key is replaced."""
+        """Write one memory, replacing an existing one with the same key."""
 
     @abstractmethod
     async def recall(
@@ -110,36 +110,36 @@ class Memory(ABC):
 
     @abstractmethod
     async def get(self, key: str) -> MemoryEntry | None:
-        """The memory of that key with its full content, or None; several agents' rows: the oldest stored."""
+        """Get the memory with this key and its full content, or None; if several agents have one, the oldest."""
 
     @abstractmethod
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
-        """All memories with full content, `updated_at` descending, superseded ones left out."""
+        """List all memories except superseded ones, with full content, `updated_at` descending."""
 
     @abstractmethod
     async def forget(self, key: str) -> bool:
-        """Delete by key; True when something was deleted."""
+        """Delete by key; return True if something was deleted."""
 
     @abstractmethod
     async def count(self) -> int:
-        """How many memories there are, superseded ones included."""
+        """Count all memories, including superseded ones."""
 
     @abstractmethod
     async def health_check(self) -> bool:
-        """True when it answers."""
+        """Return True if the store answers."""
 
     async def open(self) -> None:
-        """Get ready to answer; called once, before anything else.
+        """Open the store; called once, before anything else.
 
-        Raises NothingYet where ZeroClaw would make the store at its first start, NotReachable, Unreadable, Corrupt,
-        Locked, UsageError for an address or a name that cannot be.
+        Raises NothingYet if ZeroClaw would create the store at its first start, NotReachable, Unreadable, Corrupt,
+        Locked, and UsageError for an invalid address or name.
         """
 
     async def close(self) -> None:
         """Close files and connections."""
 
     async def rows(self, query: Query[T]) -> Sequence[T]:
-        """Read rows: one page of a list, the rows of some ids or keys, or all that a filter selects.
+        """Read rows: one page of a list, the rows with some ids or keys, or all that match a filter.
 
         Cancelling the task interrupts the store. Raises UsageError for a pattern that is too slow, and the errors of
         `open`.
@@ -162,33 +162,33 @@ class Memory(ABC):
         return found
 
     async def _find_entries(self, query: Query[Any]) -> Sequence[MemoryEntry]:
-        """The whole memories that a query selects, in its order."""
+        """Find the memories of a query with their full contents, in its order."""
         return await (await self._loaded()).find(query)
 
     async def _loaded(self) -> Loaded:
-        """All memories, for the verbs that this store does not answer itself."""
+        """Load all memories, for the methods that this store does not implement itself."""
         from zeroclaw_tui.backends.loaded import Loaded
 
         return Loaded(require_unique_ids(await self.list(), self.name), backend=self.name)
 
     async def _rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
-        """The rows of loaded memories, exactly as the store has them."""
+        """Get the rows of loaded memories exactly as stored."""
         from zeroclaw_tui.memory.change import Row
 
         return await to_thread(lambda: [Row.of(entry) for entry in entries])
 
     async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
-        """Count the memories that a filter selects, in all and by the values of some fields.
+        """Count the memories that match a filter, in total and by the values of some fields.
 
-        `now` is the RFC 3339 moment that ages are compared with. Raises UsageError for a pattern that is too slow.
+        `now` is the RFC 3339 time that ages are computed from. Raises UsageError for a pattern that is too slow.
         """
         return await (await self._loaded()).count_up(filter, now, by, self.why_not)
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> Evidence:
-        """Give what one recall is decided from; `vector` is that of the query, if any.
+        """Collect the evidence for one recall; `vector` is the query's, if there is one.
 
-        `scoring.decide` decides it. With `deep` the evidence is not cut for this request, so that other limits, filters
-        and numbers can be decided from it too, as far as the store can.
+        `scoring.decide` makes the result of it. With `deep` the evidence is not truncated for this request, so that
+        other limits, filters and weights can be tried with it, as far as the store supports that.
         """
         from zeroclaw_tui.backends.fallback import evidence_of
         from zeroclaw_tui.scoring.evidence import depth_of
@@ -198,47 +198,47 @@ class Memory(ABC):
         return evidence_of(found, trial, depth, self.name)
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
-        """Find the memories nearest to the vector of a memory, to a vector, or to a text by the words both have.
+        """Find the memories nearest to a memory's vector, to a vector, or to a text by shared words.
 
-        Vectors are compared with those of superseded memories and of the memory itself too, words with those of
-        current memories. None if there are no vectors to compare. No network except to the store itself.
+        Comparing vectors includes superseded memories and the memory itself; comparing words, only current memories.
+        None if there are no vectors to compare. No network except to the store itself.
         """
         from zeroclaw_tui.backends.fallback import nearest_by_words
 
         return await nearest_by_words(self.scan, to, limit) if isinstance(to, str) else None
 
     async def version(self) -> int | None:
-        """A number that changes when another process has written; None if the store does not know."""
+        """Return a number that changes when another process writes; None if the store does not know."""
         return None
 
     async def health(self) -> Health:
-        """How the store is, with its facts."""
+        """Report the state of the store, with its facts."""
         from zeroclaw_tui.backends.health import Health
 
         ok, facts = await self.health_check(), {"memories": await self.count()}
         return Health(ok, "answers" if ok else "does not answer", sentences(self.about.notices), facts)
 
     async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
-        """Show every row whole, one at a time, in the order of storing, superseded ones too unless a filter says else.
+        """Call `see` with every full row in the order of storing, including superseded ones unless a filter is given.
 
-        `see` may be called on another thread and must not keep the rows: contents can be many megabytes. What it raises
-        ends the pass and comes out here; cancelling the await ends it too.
+        `see` may be called on another thread and must not keep the rows: contents can be many megabytes. An exception
+        in it ends the scan and is raised here; cancelling the await ends the scan too.
         """
-        from zeroclaw_tui.backends.fallback import show
+        from zeroclaw_tui.backends.fallback import visit_rows
 
         entries = await self.rows(Query(ENTRIES, filter or EVERYTHING, OLDEST_STORED))
         for start in range(0, len(entries), 500):
-            await show(await self._rows_of(entries[start : start + 500]), see)
+            await visit_rows(await self._rows_of(entries[start : start + 500]), see)
 
     def stamp_of(self, row: Row) -> RowVersion:
-        """The version of a row that `scan` showed, as a query for VERSIONS gives it; the store is not asked."""
+        """Compute the version of a row from `scan`, equal to that of a query for VERSIONS, without a query."""
         return row.entry().version(row.fingerprint)
 
     async def as_stored(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Return rows of any store as this one would have them after writing them; nothing is read or written.
+        """Convert rows of any store to what this store would contain after writing them; nothing is read or written.
 
-        What it cannot store is left out or changed. A row without an id gets one, and its times, from the store itself.
-        Raises Refused if nothing can be written.
+        Values that it cannot store are dropped or changed. The store itself assigns id and times to a row without an
+        id. Raises Refused if the store is read-only.
         """
 
         async def convert(writer: RowWriter) -> Sequence[Row]:
@@ -258,15 +258,15 @@ class Memory(ABC):
     ) -> ApplyResult:
         """Write changes of rows: the only way to store, edit, delete and restore memories.
 
-        The changes are read once and written in batches, other programs' writes in between. A batch compares each row
-        with what its change expects, records the full rows in the journal, and writes; where the store has
-        transactions, that is one. Rows that are not as expected are conflicts, treated as `on_conflict` says; with
-        "refuse" everything is one batch. A dry run writes and locks nothing, and returns the rows as the store would
-        have them. Only what shall never come back has no journal; `permanently` also overwrites the space of deleted
-        rows, where the store can do that.
+        The changes are read once and written in batches, so that other programs can write in between. A batch compares
+        each row with what its change expects, records the full rows in the journal, and writes, in one transaction if
+        the store has transactions. Rows that differ are conflicts, handled as `on_conflict` says; with "refuse"
+        everything is one batch. A dry run writes and locks nothing, and returns the rows as the store would have them.
+        Pass None as `journal` only for changes that must never be undone; `permanently` also overwrites the space of
+        deleted rows, if the store can.
 
-        A cancelled task ends after the batch that has begun. Raises UsageError and Refused for values that the store
-        cannot have, Locked, DiskFull, Unreadable, and what `journal` raises.
+        A cancelled task ends after the current batch. Raises UsageError and Refused for values that the store cannot
+        have, Locked, DiskFull, Unreadable, and the errors of `journal`.
         """
         from zeroclaw_tui.backends.change_set import ChangeSet
 
@@ -274,25 +274,25 @@ class Memory(ABC):
         return await self._with_writer(change_set.run, permanently=permanently)
 
     async def _with_writer(self, work: Work[T], *, permanently: bool = False) -> T:
-        """Run work that writes rows. Raises Refused if nothing can be written."""
+        """Run work that writes rows. Raises Refused if the store is read-only."""
         check_writable(self)
-        # Between reading a row and storing it, nobody here may store another.
+        # No other task of this process may write between reading a row and storing it.
         self._changing = self._changing or Lock()
         async with self._changing:
             return await work(self._writer())
 
     def _writer(self) -> RowWriter:
-        """What reads and writes the rows of a batch."""
+        """Create the object that reads and writes the rows of a batch."""
         from zeroclaw_tui.backends.fallback import TraitWriter
 
         return TraitWriter(self)
 
 
 class RowMemory(Memory):
-    """A store whose verbs follow from `rows` and `count_up`, or from `_loaded`, and from `apply`."""
+    """A store whose trait methods are built on `apply`, and on `rows` and `count_up` or on `_loaded`."""
 
     async def health_check(self) -> bool:
-        """True when it answers; every other verb says why it does not."""
+        """Return True if the store answers; if not, every other method raises the reason."""
         try:
             await self.rows(Query(ENTRIES, limit=1))
         except InspectorError:
@@ -303,7 +303,7 @@ class RowMemory(Memory):
         return next(iter(await self.rows(Query(ENTRIES, keys=[key]))), None)
 
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
-        """All memories that none has replaced, the last stored first."""
+        """List all memories that are not superseded, the last updated first."""
         wanted = MemoryFilter(
             category=None if category is None else (category,),
             session=(session_id,) if session_id is not None and "sessions" not in self.why_not else None,
@@ -314,13 +314,13 @@ class RowMemory(Memory):
         return (await self.count_up(EVERYTHING, "")).total
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
+        """Write one memory of the default agent, overwriting an existing key as ZeroClaw does."""
         from zeroclaw_tui.memory.change import Change, Draft
 
         await self.apply([Change(None, Draft(key, content, category, session_id))], None, on_conflict="overwrite")
 
     async def forget(self, key: str) -> bool:
-        """Delete the memories of that key; like ZeroClaw's own verb, those of all agents that have one."""
+        """Delete the memories with this key of all agents, as ZeroClaw does."""
         from zeroclaw_tui.memory.change import Change
 
         while True:
@@ -331,7 +331,7 @@ class RowMemory(Memory):
 
 
 class ReloadedMemory(RowMemory, Generic[Contents]):
-    """A store whose memories are all loaded at once, and again when its state has changed."""
+    """A store that is loaded whole, and loaded again when its state has changed."""
 
     _contents: Contents | None = None
     _state_loaded: object = None
@@ -339,7 +339,7 @@ class ReloadedMemory(RowMemory, Generic[Contents]):
 
     @abstractmethod
     async def _state(self) -> object:
-        """What differs after each write, also of other programs; hashable."""
+        """Return a hashable value that changes with each write, also of other programs."""
 
     @abstractmethod
     async def _load(self) -> Contents:
@@ -358,12 +358,12 @@ class ReloadedMemory(RowMemory, Generic[Contents]):
 
 
 class SearchedMemory(Memory):
-    """A store with a `search` of its own, from which its recall follows."""
+    """A store with its own `search`, on which its recall is built."""
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
     ) -> Scored:
-        """Recall by the rules of the newest ZeroClaw that has this schema, without a vector of the query."""
+        """Recall by the rules of the newest ZeroClaw that has this schema, without a query vector."""
         from zeroclaw_tui.memory.recall import RecallRequest
         from zeroclaw_tui.scoring.decide import store_recall
         from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, Trial, profile_for
@@ -374,10 +374,10 @@ class SearchedMemory(Memory):
 
     @abstractmethod
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> Evidence:
-        """As in `Memory`, but not by `recall`."""
+        """As in `Memory`, but without using `recall`."""
 
 
 def check_writable(memory: Memory) -> None:
-    """Raise Refused, with the reason, if nothing can be written to a store."""
+    """Raise Refused with the reason if a store is read-only."""
     if "write" in memory.why_not:
         raise Refused(memory.why_not["write"])

@@ -1,4 +1,4 @@
-"""What is known of each backend by its name, and the store of a config."""
+"""The table of known backends, and the creation of the store of a config."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OTHER_NAMES = {"postgresql": "postgres", "md": "markdown"}
 
 
 class BackendInfo(NamedTuple):
-    """What is known of one backend."""
+    """The properties of one backend."""
 
     key: str
     label: str
@@ -36,20 +36,20 @@ class BackendInfo(NamedTuple):
     """Whether its memories are one file of another program."""
     keeps_nothing: bool = False
     place: str = ""
-    """Where its memories are, if neither a file nor a URL says so."""
+    """Where its memories are, if neither in a file nor behind a URL."""
     schemes: tuple[str, ...] = ()
-    """The schemes of URLs that mean this backend and no other."""
+    """The URL schemes that belong to this backend alone."""
     forwards_writes: bool = False
-    """Whether it gives what is stored to another program too, which keeps it."""
+    """Whether it also passes stored memories to another program, which keeps them."""
 
     @property
     def title(self) -> str:
-        """What it is called in a sentence."""
+        """Its name in sentences."""
         return self.label.partition(":")[0]
 
     @property
     def takes_url(self) -> bool:
-        """Whether a URL may say where it is."""
+        """Whether its location can be a URL."""
         return not (self.has_local_database or self.has_notes or self.is_foreign_file or self.place)
 
 
@@ -93,30 +93,30 @@ BACKENDS: tuple[BackendInfo, ...] = (
 
 
 def backend_info(name: str) -> BackendInfo | None:
-    """Find a backend by its name; None if nobody knows it."""
+    """Find a backend by its name; None if the name is unknown."""
     wanted = name.strip().lower()
     wanted = _OTHER_NAMES.get(wanted, wanted)
     return next((profile for profile in BACKENDS if profile.key == wanted), None)
 
 
 def backend_of_url(url: str) -> str | None:
-    """The backend a URL's scheme means; None where it does not say."""
+    """Find the backend that a URL's scheme belongs to; None if it belongs to none."""
     scheme = url.partition("://")[0].strip().lower()
     return next((profile.key for profile in BACKENDS if scheme in profile.schemes), None)
 
 
 def has_database(name: str) -> bool:
-    """Whether a backend keeps its memories in a database file of this machine that this release opens."""
+    """Whether a backend stores its memories in a local database file that this release can open."""
     return _known(name).has_local_database
 
 
 def _known(name: str) -> BackendInfo:
-    """A backend, or one without any ability for a name that nobody knows."""
+    """Find a backend by its name; for an unknown name, one without any capability."""
     return backend_info(name) or BackendInfo(name, name)
 
 
 def foreign_file(config: MemoryConfig) -> Path | None:
-    """The file of another program's that a config's store is; None for any other store."""
+    """The file of another program that is the store of a config; None for any other store."""
     if not _known(config.backend).is_foreign_file:
         return None
     named = config.location or config.storage.get("path")
@@ -129,17 +129,17 @@ def has_notes(name: str) -> bool:
 
 
 def keeps_nothing(name: str) -> bool:
-    """Whether what is stored in a backend is kept nowhere."""
+    """Whether a backend discards everything that is stored."""
     return _known(name).keeps_nothing
 
 
 def forwards_writes(*names: str) -> bool:
-    """Whether any of these backends gives what it stores to another program too, which keeps it."""
+    """Whether any of these backends also passes stored memories to another program, which keeps them."""
     return any(_known(name).forwards_writes for name in names)
 
 
 def plugin_names() -> tuple[str, ...]:
-    """The names of plug-ins that no backend of ours has, each once."""
+    """The distinct names of plug-ins that are not names of built-in backends."""
     names = dict.fromkeys(plugin.name for plugin in installed_plugins())
     return tuple(name for name in names if backend_info(name) is None)
 
@@ -156,21 +156,21 @@ CLASSES = {
     "none": "zeroclaw_tui.backends.none:NoneMemory",
     "in-memory": "zeroclaw_tui.backends.in_memory:InMemory",
 }
-"""Where each backend's class is; a module is imported when its backend is asked for."""
+"""Where each backend's class is; a module is imported when its backend is used."""
 PROBES = {
     "postgres": "zeroclaw_tui.backends.postgres.store:probe",
     "qdrant": "zeroclaw_tui.backends.qdrant.client:probe",
 }
-"""What tries how ZeroClaw would start with a server."""
+"""The functions that test whether ZeroClaw can start with a server."""
 _WITH_DRIVER = ("postgres", "redis")
 """The backends whose driver is installed with an extra."""
 
 
 def create_memory(config: MemoryConfig) -> Memory:
-    """The store a config names, not yet opened.
+    """Create the store of a config without opening it.
 
-    A name of ours wins; only another one is looked for among the plug-ins. Raises Refused for a backend whose driver
-    or package is not usable, UsageError for a name nobody knows, and what the backend's `from_config` raises.
+    Built-in backends take precedence over plug-ins of the same name. Raises Refused for a backend whose driver or
+    package is not usable, UsageError for an unknown name, and the errors of the backend's `from_config`.
     """
     profile = backend_info(config.backend)
     if profile is not None:
@@ -194,16 +194,16 @@ def create_memory(config: MemoryConfig) -> Memory:
 
 
 async def probe_server(config: MemoryConfig, seconds: float) -> StartCheck:
-    """Try how ZeroClaw would start with the PostgreSQL or Qdrant server of a config; nothing is made.
+    """Test whether ZeroClaw can start with the PostgreSQL or Qdrant server of a config; nothing is created.
 
-    Raises DriverMissing, NotReachable, and UsageError for what ZeroClaw itself could not use.
+    Raises DriverMissing, NotReachable, and UsageError for settings that ZeroClaw itself cannot use.
     """
     probe: Callable[[MemoryConfig, float], Awaitable[StartCheck]] = _imported(PROBES[config.backend], config.backend)
     return await probe(config, seconds)
 
 
 def _imported(place: str, key: str) -> Any:
-    """The class or function at a place "module:name". Raises DriverMissing if its library is not installed."""
+    """Import the class or function "module:name". Raises DriverMissing if its library is not installed."""
     module, name = place.split(":")
     try:
         return getattr(import_module(module), name)
@@ -218,15 +218,15 @@ def _imported(place: str, key: str) -> Any:
 
 
 def empty_store(store: Memory) -> Memory:
-    """For a store that ZeroClaw has not made yet: it has 0 memories."""
+    """Create an empty substitute for a store that ZeroClaw has not created yet."""
     from zeroclaw_tui.backends.none import NoneMemory
 
     return NoneMemory(not_made=store)
 
 
 def backend_of_file(path: Path) -> str | None:
-    """The backend of another program whose store a file is, by its content; None for any other file. Blocks."""
-    # Known through a link too, so that the store itself can say that it follows none.
+    """Detect by its content which other program's store a file is; None for any other file. Blocks."""
+    # Follow links here, so that the store itself can explain that it does not follow them.
     file = Path(os.path.realpath(path))
     if file.suffix.lower() == ".json":
         from zeroclaw_tui.backends.memory_rs import is_export

@@ -1,6 +1,6 @@
-"""What a store can do that has the trait's verbs alone: searching with evidence, and writing that can be undone.
+"""Search with evidence and undoable writes for stores that only have the methods of ZeroClaw's trait.
 
-Ids and times are set by the store then, and what undo restores is stored again.
+Such a store sets ids and times itself, and undo restores a memory by storing it again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.scoring.profiles import Trial
 
 T = TypeVar("T")
-_CARRIED = {
+_OPTIONAL_FIELDS = {
     "session_id": "sessions",
     "namespace": "namespaces",
     "importance": "importance",
@@ -35,7 +35,7 @@ _CARRIED = {
     "superseded_by": "superseded",
     "kind": "kind",
 }
-"""The fields that a store through the trait may lose, with their names in `why_not`."""
+"""Fields that may be lost when writing through the trait, with their names in `why_not`."""
 
 
 async def nearest_by_words(scan: Callable[[See, MemoryFilter], Awaitable[None]], text: str, limit: int) -> Near:
@@ -53,7 +53,7 @@ async def nearest_by_words(scan: Callable[[See, MemoryFilter], Awaitable[None]],
 
 
 def evidence_of(results: Sequence[Any], trial: Trial, depth: int, name: str) -> OwnEvidence:
-    """Evidence of what a store's own recall found to a limit of `depth`, for the agents of a request.
+    """Make evidence from the results of a store's own recall with the limit `depth`, for the agents of a request.
 
     A plug-in may return plain memories, best first, with no scores.
     """
@@ -78,32 +78,32 @@ def evidence_of(results: Sequence[Any], trial: Trial, depth: int, name: str) -> 
 
 
 def ignored_parts(request: RecallRequest, why_not: Mapping[str, str]) -> list[str]:
-    """A sentence for each part of a request that a store does not have; such a part leaves nothing out."""
+    """List a sentence for each filter of a request that the store does not support and so ignores."""
     asked = {"sessions": request.session_id, "agents": request.agents, "namespaces": request.namespace}
     return [why_not[name] for name, value in asked.items() if value and name in why_not]
 
 
-async def show(rows: Iterable[Row], see: See) -> None:
-    """Show rows one by one, on a thread on which they are taken too; cancelling the await ends it."""
+async def visit_rows(rows: Iterable[Row], see: See) -> None:
+    """Call `see` with each row, on a thread that also iterates over the rows; cancelling the await ends it."""
     stop = threading.Event()
 
-    def look() -> None:
+    def visit() -> None:
         for row in rows:
             if stop.is_set():
                 return
             see(row)
 
     try:
-        await asyncio.to_thread(look)
+        await asyncio.to_thread(visit)
     finally:
         stop.set()
 
 
 class TraitWriter(RowWriter):
-    """Writes through the trait's own verbs; rows are identified by their keys.
+    """Writes with the trait's own methods; rows are identified by their keys.
 
-    A plug-in may also have the trait's `store_batch` of (key, content, category) and `get_batch` of keys. What another
-    program writes between the comparison and the write is overwritten: the trait cannot prevent that.
+    A plug-in may also have the trait's `store_batch` of (key, content, category) and `get_batch` of keys. A write of
+    another program between the comparison and the write is overwritten: the trait cannot prevent that.
     """
 
     def __init__(self, store: Any) -> None:
@@ -129,11 +129,11 @@ class TraitWriter(RowWriter):
         return row.key
 
     def same(self, one: Row, other: Row) -> bool:
-        """Whether they agree in what the trait stores."""
+        """Whether they are equal in the fields that the trait stores."""
         return all(one.values.get(name) == other.values.get(name) for name in self._stored)
 
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
-        """With the key for an id: only the store itself sets ids and times."""
+        """Use the key as the id: only the store itself sets ids and times."""
         entry = draft.entry(draft.key)
         if existing is not None:
             entry = replace(entry, id=existing.id, timestamp=str(existing.values["created_at"]))
@@ -148,12 +148,12 @@ class TraitWriter(RowWriter):
         return row
 
     def as_stored(self, row: Row) -> Row:
-        """With what the trait's `store` takes."""
+        """Reduce a row to the fields that the trait's `store` takes."""
         values: dict[str, Value] = {name: row.values.get(name) for name in self._stored}
         return Row("", {name: value for name, value in values.items() if value is not None})
 
     async def write(self, changes: Sequence[RowChange]) -> Mapping[str, Row]:
-        """Store what is new, then forget the keys that are left over."""
+        """Store the new rows, then delete the old keys that none of them has."""
         new = {one.after.key: one.after for one in changes if one.after is not None}
         entries = [row.entry() for row in new.values()]
         store_batch = getattr(self._store, "store_batch", None)
@@ -173,11 +173,13 @@ class TraitWriter(RowWriter):
         return written
 
     def _losses(self, wanted: Row, got: Row) -> list[str]:
-        """A sentence for each field that the store did not take."""
-        lost = [name for name in _CARRIED if wanted.values.get(name) not in (None, got.values.get(name))]
+        """List a sentence for each field that the store did not take."""
+        lost = [name for name in _OPTIONAL_FIELDS if wanted.values.get(name) not in (None, got.values.get(name))]
         lost += ["agent"] if wanted.agent not in (None, got.agent) else []
         why_not, taker = self._store.why_not, self._store.name
-        sentences = [why_not.get(_CARRIED.get(name, "agents")) or f"{taker} did not take the {name}." for name in lost]
+        sentences = [
+            why_not.get(_OPTIONAL_FIELDS.get(name, "agents")) or f"{taker} did not take the {name}." for name in lost
+        ]
         created = wanted.values.get("created_at")
         if created and created != got.values.get("created_at"):
             sentences.append("It was stored again, so its id and its times are new.")

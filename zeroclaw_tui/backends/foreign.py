@@ -1,4 +1,4 @@
-"""Files of other programs: read whole, read again after each change, and never written."""
+"""Files of other programs: loaded whole, loaded again after each change, and never written."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _KEY_DIGITS = 12
 
 
 class ForeignFile(SearchedMemory, ReloadedMemory[Contents]):
-    """A store in one file of another program; a subclass reads the file and says what is in it.
+    """A store in one file of another program; subclasses read and describe the file.
 
-    Recall is that program's, whatever the profile: for the user that `namespace` names, or for all.
+    Recall follows that program's rule under any scoring profile, for the user in `namespace` or for all users.
     """
 
     program: str
@@ -41,11 +41,11 @@ class ForeignFile(SearchedMemory, ReloadedMemory[Contents]):
 
     @abstractmethod
     def describe(self, contents: Contents) -> Iterable[str]:
-        """Sentences that a person should see when the file is opened."""
+        """Sentences for users when the file is opened."""
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> Self:
-        """The file that --location or the config names, or that was opened by its path. Raises UsageError."""
+        """Use the file named by --location or the config, or opened by its path. Raises UsageError if there is none."""
         path = config.location or config.storage.get("path")
         if isinstance(path, str) and path:
             return cls(Path(path).expanduser())
@@ -60,7 +60,7 @@ class ForeignFile(SearchedMemory, ReloadedMemory[Contents]):
         await self._loaded()
 
     async def _state(self) -> object:
-        # SQLite makes an empty log when it reads, which changes nothing.
+        # SQLite creates an empty WAL file when it reads, which is not a change.
         return await asyncio.to_thread(lambda: file_stamps((self.path, f"{os.path.realpath(self.path)}-wal")))
 
     async def _load(self) -> Contents:
@@ -71,7 +71,7 @@ class ForeignFile(SearchedMemory, ReloadedMemory[Contents]):
 
 
 def key_of(prefix: str, id: str) -> str:
-    """The key for an id: the prefix and the first 12 digits of a UUID, or of the hash of any other id."""
+    """Make the key for an id: the prefix and the first 12 digits of a UUID, or of the hash of any other id."""
     digits = id.lower().replace("-", "")
     if re.fullmatch(r"[0-9a-f]{12,}", digits) is None:
         digits = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()

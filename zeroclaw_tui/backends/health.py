@@ -1,4 +1,4 @@
-"""What a backend answers about itself: how it is, what upkeep finds."""
+"""The results of health checks, start checks and retention."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ContentRevision:
-    """One change that a store's own history tells of: its word for it, the text before and after, and when."""
+    """One change in a store's own history: its name there, the text before and after, and the time."""
 
     action: str
     old: str | None
@@ -30,7 +30,7 @@ Repair = Literal["rebuild keyword index", "repair hydrated database", "fold in w
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How a store is. `findings` are sentences, the worst first; `facts` are names and values in reading order."""
+    """The state of a store: `findings` are sentences, worst first; `facts` are names and values in display order."""
 
     ok: bool
     summary: str
@@ -40,26 +40,26 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class StartCheck:
-    """Whether ZeroClaw could start with a store: `summary` in a few words ("connects in 12 ms"), `facts` more of them.
+    """Whether ZeroClaw can start with a store: a short `summary` ("connects in 12 ms"), and more details in `facts`.
 
-    `problem` is what ZeroClaw would stumble over, None where all is well.
+    `problem` is the error that ZeroClaw would have, None if there is none.
     """
 
     summary: str
     facts: tuple[str, ...] = ()
     problem: InspectorError | None = None
     corrections: Mapping[str, Any] = field(default_factory=dict)
-    """Settings that are wrong for this store, with the right value ({"memory.embedding_dimensions": 768})."""
+    """Settings that are wrong for this store, with the right values ({"memory.embedding_dimensions": 768})."""
 
 
-MOST_FAULTS = 10
+MAX_FAULTS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """What a check of every page found. `faults` are the database's own sentences, at most MOST_FAULTS.
+    """The result of a check of every page. `faults` are the database's own messages, at most MAX_FAULTS.
 
-    `index_in_step` says whether the keyword index holds exactly the words of the memories; None where there is none.
+    `index_in_step` tells whether the keyword index has exactly the words of the memories; None without an index.
     """
 
     faults: tuple[str, ...]
@@ -68,7 +68,7 @@ class Pages:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The most rows, and the most characters of contents, that a category may have; 0 is no bound."""
+    """The maximum number of rows, and of characters in contents, of a category; 0 means no limit."""
 
     rows: int = 0
     characters: int = 0
@@ -76,10 +76,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """What may stay. `cutoffs` are RFC 3339 texts by category, `budgets` bounds by category, each in order of doing.
+    """Retention rules: RFC 3339 `cutoffs` and `budgets` by category, each in the order of application.
 
-    Core rows go by when they were made, the others by their last change. `spares_pinned` is how ZeroClaw >= 0.8.3
-    acts; `order` says which rows go first over a bound.
+    The age of a core row counts from its creation, of others from the last change. `spares_pinned` is the behaviour
+    of ZeroClaw >= 0.8.3; `order` selects the rows to delete first if a category is over its budget.
     """
 
     cutoffs: Mapping[str, str] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class ExpiredRow:
-    """A row that would go. `is_over_budget` tells why, `date` is what the rule went by."""
+    """A row to delete, because its category is over budget or because of its age; `date` is the date for the rule."""
 
     category: str
     is_over_budget: bool

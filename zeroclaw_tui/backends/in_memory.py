@@ -1,4 +1,4 @@
-"""Memories in a dictionary: the smallest backend, and the sample for people who write their own."""
+"""Memories in a dictionary: the smallest backend, and a sample for authors of backends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from zeroclaw_tui.scoring.profiles import OwnRule
 
 
 class InMemory(RowMemory):
-    """Nothing outlives the process. A key belongs to one memory; handles number the ids in the order of storing."""
+    """Memories of this process only. Keys are unique; handles number the ids in the order of storing."""
 
     name = "in-memory"
     about = About(
@@ -47,11 +47,11 @@ class InMemory(RowMemory):
             self.add(entry)
 
     def add(self, entry: MemoryEntry) -> None:
-        """Add a memory as it is, in place of the one that has its id."""
+        """Add a memory unchanged, replacing one with the same id."""
         self.entries[entry.id] = replace(entry, handle=self.number_of(entry.id), size=0)
 
     def number_of(self, id: str) -> int:
-        """The handle that belongs to an id for good."""
+        """The permanent handle of an id."""
         return self._numbers.setdefault(id, len(self._numbers) + 1)
 
     async def _loaded(self) -> Loaded:
@@ -60,7 +60,7 @@ class InMemory(RowMemory):
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
     ) -> Scored:
-        """The memories that contain the whole query, newest first, each with score 1; a blank query finds all."""
+        """Find the memories that contain the whole query, newest first, with score 1; a blank query finds all."""
         wanted = MemoryFilter(contains=query.strip() or None, newer_than=since, older_than=until)
         found = [one for one in filter_entries(self.entries.values(), wanted) if session_id in (None, one.session_id)]
         found.sort(key=lambda entry: entry.updated_at or entry.timestamp, reverse=True)
@@ -72,7 +72,7 @@ class InMemory(RowMemory):
 
 
 class InMemoryWriter(RowWriter):
-    """Writes the dictionary; rows are identified by their id."""
+    """Writes to the dictionary; rows are identified by their id."""
 
     def __init__(self, memory: InMemory) -> None:
         super().__init__()

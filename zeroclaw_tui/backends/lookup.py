@@ -1,4 +1,4 @@
-"""Short forms of the queries and counts that are needed most often, for any store."""
+"""Shortcuts for the most frequent queries and counts, for any store."""
 
 from __future__ import annotations
 
@@ -20,83 +20,83 @@ if TYPE_CHECKING:
 
 
 async def whole_entry(memory: Memory, handle: Handle) -> MemoryEntry:
-    """The memory at a handle with its whole content. Raises NotFound if it was deleted."""
+    """Get the memory at a handle with its full content. Raises NotFound if it was deleted."""
     for entry in await memory.rows(Query(ENTRIES, handles=[handle])):
         return entry
     raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
 
 
 async def entry_with_id(memory: Memory, id: str) -> MemoryEntry | None:
-    """The memory of an id with its whole content, superseded or not; None if there is none."""
+    """Get the memory with this id and its full content, superseded or not; None if there is none."""
     return next(iter(await memory.rows(Query(ENTRIES, ids=[id]))), None)
 
 
 async def entries_with_key(memory: Memory, key: str, agent: str | None = None) -> Sequence[MemoryEntry]:
-    """The memories of a key with their whole content, one for each agent that has it, the oldest stored first."""
+    """Get the memories with this key and their full content, one for each agent that has it, oldest first."""
     chosen = EVERYTHING if agent is None else EVERYTHING.but(agent=(agent,))
     return await memory.rows(Query(ENTRIES, chosen, keys=[key]))
 
 
 async def row_with_id(memory: Memory, id: str) -> Row | None:
-    """The row of an id exactly as the store has it; None if there is none."""
+    """Get the row with this id exactly as stored; None if there is none."""
     return next(iter(await memory.rows(Query(ROWS, ids=[id]))), None)
 
 
 async def rows_by_id(memory: Memory, ids: Sequence[str]) -> dict[str, Row]:
-    """The rows of these ids, by id; ids without a row are left out."""
+    """Get the rows with these ids, by id; ids without a row are left out."""
     return {row.id: row for row in await memory.rows(Query(ROWS, ids=ids))}
 
 
 async def versions(memory: Memory, filter: MemoryFilter) -> Sequence[RowVersion]:
-    """The versions of all rows that a filter selects, the oldest stored first."""
+    """Get the versions of all rows that match a filter, oldest first."""
     return await memory.rows(Query(VERSIONS, filter, OLDEST_STORED))
 
 
 async def versions_at(memory: Memory, handles: Sequence[Handle]) -> Sequence[RowVersion]:
-    """The versions of the rows at these handles, in this order; deleted rows are left out."""
+    """Get the versions of the rows at these handles, in this order; deleted rows are left out."""
     return await memory.rows(Query(VERSIONS, handles=handles))
 
 
 async def count_matching(memory: Memory, filter: MemoryFilter) -> int:
-    """How many memories a filter selects."""
+    """Count the memories that match a filter."""
     return (await memory.count_up(filter, "")).total
 
 
 async def count_facets(memory: Memory, filter: MemoryFilter, now: str) -> Counts:
-    """How many memories a filter selects, by category, session, agent, namespace and age; `now` is RFC 3339."""
+    """Count the memories that match a filter, by category, session, agent, namespace and age; `now` is RFC 3339."""
     return await memory.count_up(filter, now, FACET_FIELDS)
 
 
 def why_fixed(memory: Memory, field: str) -> str | None:
-    """Why an edit cannot change a field of the memories of a store, in a sentence; None if it can."""
+    """Explain in a sentence why a store cannot change a field of its memories; None if it can."""
     return memory.why_not.get("write") or memory.why_not.get(field)
 
 
 def require_database(memory: Memory) -> DatabaseUpkeep:
-    """The upkeep of a store's database file. Raises Refused for a store without one."""
+    """Get the upkeep of a store's database file. Raises Refused for a store without one."""
     if memory.upkeep.database is None:
         raise Refused(f"The {memory.name} backend has no database file here.", hint="Nothing was changed.")
     return memory.upkeep.database
 
 
 async def make_store(memory: Memory, profile: ScoringProfile, *, dry_run: bool = False) -> None:
-    """Make a store that is not there yet. Raises Refused where the backend has nothing to make, and as `make` does."""
+    """Create a missing store. Raises Refused if the backend has nothing to create, and the errors of `make`."""
     if memory.upkeep.maker is None:
         raise Refused(f"There is nothing to make for the backend {memory.name}.")
     await memory.upkeep.maker.make(profile, dry_run=dry_run)
 
 
 async def cached_vector(memory: Memory, text: str) -> np.ndarray | None:
-    """A vector that the store already has of exactly this text; reading only."""
+    """Look up the store's cached vector of exactly this text, without writing."""
     database = memory.upkeep.database
     return None if database is None else await database.cached_vector(text)
 
 
 async def fill_vectors(memory: Memory, vectors: Sequence[tuple[Row, Vector]]) -> ApplyResult:
-    """Give rows the vectors of the contents they still have; nothing else of a row changes, its times included.
+    """Write the vectors of rows whose content is unchanged; all other columns, including the times, stay the same.
 
-    Each vector comes with the row that it was made of; rows that changed since or are missing are skipped. Raises
-    Refused if the store has no vectors, or vectors of another model, and what every write raises.
+    Each vector comes with the row that it was computed from; rows that have changed or are missing are skipped. Raises
+    Refused if the store has no vectors, or vectors of another model, and the errors of every write.
     """
     from zeroclaw_tui.memory.change import Change, Edit
 

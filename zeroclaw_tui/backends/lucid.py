@@ -1,6 +1,6 @@
-"""The Lucid bridge: the local brain.db decides, and the lucid program adds memories if too few are found.
+"""The Lucid bridge: recall from the local brain.db, and from the lucid program if too few memories are found.
 
-The program runs without a shell and within a time limit. Its output is read and merged as ZeroClaw does it.
+The program runs without a shell and with a timeout. Its output is parsed and merged as in ZeroClaw.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _CATEGORIES = {
 }
 _TYPES = {"core": "decision", "daily": "context", "conversation": "conversation"}
 _NAMESPACE = "default"
-"""The namespace of what lucid adds."""
+"""The namespace of lucid's results."""
 
 NO_DELETE = "Lucid keeps its own copy: its program has no command to delete."
 NOT_CHANGEABLE = "This memory is lucid's own and cannot be changed or deleted here."
@@ -63,9 +63,9 @@ _STORES = "New memories are also stored in lucid; deletions, edits, undo, import
 
 @dataclass(frozen=True, slots=True)
 class LucidSettings:
-    """The settings of one version, by default those up to 0.8.3. Times are milliseconds, `budget` counts tokens.
+    """The settings of one version, by default those up to 0.8.3. Times are in milliseconds, `budget` in tokens.
 
-    `local_hit_threshold` is the number of local hits from which lucid is not asked.
+    With `local_hit_threshold` or more local hits, lucid is not run.
     """
 
     binary_path: str = "lucid"
@@ -78,14 +78,14 @@ class LucidSettings:
 
 @dataclass(frozen=True, slots=True)
 class LucidConfig:
-    """The settings in the variables ZEROCLAW_LUCID_* and in the table [storage.lucid.<alias>]."""
+    """The settings from the variables ZEROCLAW_LUCID_* and from the table [storage.lucid.<alias>]."""
 
     variables: Mapping[str, Any]
     table: Mapping[str, Any]
 
     @classmethod
     def of(cls, config: MemoryConfig) -> LucidConfig:
-        """The settings of a config, by where each comes from."""
+        """Split the settings of a config by their source."""
         names = frozenset(source_of(setting.variable) for setting in settings_of("lucid"))
         by_variable = {name for name in config.storage if config.sources.get(f"storage.{name}") in names}
         return cls(
@@ -96,7 +96,7 @@ class LucidConfig:
     def for_version(self, version: Version) -> LucidSettings:
         """ZeroClaw <= 0.7.5 reads the variables, 0.8.0 to 0.8.3 neither, >= 0.8.4 the table.
 
-        A time-out of 0 in the table means the default; an empty path stays empty, and nothing can be run.
+        A timeout of 0 in the table means the default; an empty path stays empty, and nothing can be run.
         """
         if version < (0, 8, 0):
             return replace(LucidSettings(), **self.variables)
@@ -108,16 +108,16 @@ class LucidConfig:
 
 
 def category_of(label: str) -> str:
-    """The category of a memory that lucid gives under a label; an unknown label is a category of its own."""
+    """The category of a memory with this label of lucid; an unknown label is used as the category."""
     lowered = label.lower()
     return "visual" if "visual" in lowered else _CATEGORIES.get(lowered, lowered)
 
 
 def items_in(text: str) -> list[tuple[str, str]]:
-    """Label and content of each item between the two tags; all other lines mean nothing.
+    """Parse label and content of each item between the two tags; all other lines are ignored.
 
-    Lines end at a line feed alone. An item is one line: lucid does not escape line feeds, so the rest of such a content
-    is lost, in ZeroClaw too.
+    Only a line feed ends a line. An item is one line: lucid does not escape line feeds, so content after the first
+    line is lost, in ZeroClaw too.
     """
     items: list[tuple[str, str]] = []
     is_open = False
@@ -135,9 +135,9 @@ def items_in(text: str) -> list[tuple[str, str]]:
 
 
 def scored(items: Iterable[tuple[str, str]], now: str, namespace: str | None, number: int) -> list[ScoredEntry]:
-    """The items as memories of this moment, scored by their position.
+    """Convert items to memories dated `now`, scored by their position.
 
-    Ids and keys are those that ZeroClaw invents, the same for each query; `number` makes the handles unique.
+    Ids and keys are generated as in ZeroClaw, the same for each query; `number` makes the handles unique.
     """
     return [
         ScoredEntry(
@@ -159,7 +159,7 @@ def scored(items: Iterable[tuple[str, str]], now: str, namespace: str | None, nu
 
 
 def merged(local: Iterable[ScoredEntry], lucid: Iterable[ScoredEntry], limit: int) -> list[ScoredEntry]:
-    """The local results, then lucid's, at most `limit`; a pair of key and content counts once, in any case."""
+    """Join local results and lucid's, at most `limit`, without duplicates by key and content, ignoring case."""
     first: dict[str, ScoredEntry] = {}
     for result in (*local, *lucid):
         first.setdefault(f"{result.entry.key.lower()}\0{result.entry.content.lower()}", result)
@@ -167,16 +167,16 @@ def merged(local: Iterable[ScoredEntry], lucid: Iterable[ScoredEntry], limit: in
 
 
 def is_within_bounds(result: ScoredEntry, request: RecallRequest) -> bool:
-    """Whether a result is within the time bounds of a request; a time that cannot be read is."""
+    """Whether a result is within the time bounds of a request; an unreadable time always is."""
     since, until, at = moment(request.since), moment(request.until), moment(result.entry.timestamp)
     return at is None or not ((since is not None and at < since) or (until is not None and at > until))
 
 
 class LucidMemory(SqliteMemory):
-    """A brain.db whose recall asks the lucid program for more, and which hands it each new memory.
+    """A brain.db whose recall also asks the lucid program, and that passes each new memory to it.
 
-    What lucid answers is no row of the database: its handle is a text, it can be read until lucid answers again, and
-    it cannot be changed. A batch is stored in the database alone, since each memory would start the program once.
+    Lucid's results are not rows of the database: their handles are strings, they can be read until the next answer of
+    lucid, and they cannot be changed. A batch is stored in the database alone: lucid would run once per memory.
     """
 
     name = "lucid"
@@ -196,7 +196,7 @@ class LucidMemory(SqliteMemory):
         config: LucidConfig | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`project` is ZeroClaw's workspace or data folder; `clock` gives seconds that only rise."""
+        """`project` is ZeroClaw's workspace or data folder; `clock` returns monotonic seconds."""
         super().__init__(path, read_only=read_only)
         folder = project or (path.parent.parent if path.parent.name == "memory" else path.parent)
         # ZeroClaw prints bytes that are not UTF-8 as U+FFFD.
@@ -221,13 +221,13 @@ class LucidMemory(SqliteMemory):
         self.why_not = {**self.why_not, "zeroclaw_forget": NO_DELETE}
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> Evidence:
-        """The database's recall and what lucid adds if it finds too little, decided for this limit.
+        """Recall from the database, and from lucid if there are too few hits, decided for this limit.
 
-        `deep` without results of lucid: the evidence of the database.
+        With `deep` and no results of lucid, returns the evidence of the database.
         """
         request, profile = trial.request, trial.profile
         self._version = profile.version
-        # ZeroClaw reads twice the limit and then picks the namespace, which lucid's results pass through too.
+        # ZeroClaw reads twice the limit and then filters by namespace, lucid's results included.
         wanted = replace(request, namespace=None, limit=request.limit * 2) if request.namespace is not None else request
         doubled = trial._replace(request=wanted)
         local = store_recall(await super().search(doubled, vector), doubled)
@@ -262,7 +262,7 @@ class LucidMemory(SqliteMemory):
     async def _ask(
         self, request: RecallRequest, limit: int, hits: int, profile: ScoringProfile
     ) -> tuple[list[ScoredEntry], list[str]]:
-        """What lucid finds, unless it is not asked or fails, and a note on that."""
+        """Run lucid unless it is not needed; return its results, and a note on what happened."""
         settings, has_agents = self._settings, profile.agent_scope != "none"
         rest_ends = 0.0 if self._failed_at is None else self._failed_at + settings.failure_cooldown_ms / 1000
         seconds = max(0.0, rest_ends - self._clock())
@@ -273,7 +273,7 @@ class LucidMemory(SqliteMemory):
             return [], [NOT_FOR_AGENTS]
         if seconds:
             return [], [f"Lucid was not asked: it rests for {math.ceil(seconds)} s after it failed."]
-        # ZeroClaw >= 0.7.5 asks for the newest memories, "*", with an empty text.
+        # ZeroClaw >= 0.7.5 requests the newest memories, "*", with an empty text.
         is_star = profile.star_lists_recent and lists_recent(request.query, profile)
         arguments = ["context", "" if is_star else request.query, f"--budget={settings.budget}", self._project]
         try:
@@ -295,13 +295,13 @@ class LucidMemory(SqliteMemory):
 
     @property
     def _settings(self) -> LucidSettings:
-        """By the version whose rules the last search had, or the newest that has this schema."""
+        """The settings for the version of the last search, or for the newest version that has this schema."""
         return self._config.for_version(parse_version(self._version or self.about.newest_version or NEWEST))
 
     async def rows(self, query: Query[T]) -> Sequence[T]:
-        """The rows of the database, and of lucid's last answer if they are named.
+        """Read rows of the database, and of lucid's last answer if the query names them.
 
-        Raises Refused for the rows and versions of lucid's answer alone: they cannot be changed.
+        Raises Refused if rows or versions of lucid's answer alone are requested: they cannot be changed.
         """
         found: Sequence[Any] = await super().rows(query)
         named, is_to_change = query.handles or query.ids or (), query.read.name in ("row", "version")
@@ -317,7 +317,7 @@ class LucidMemory(SqliteMemory):
         return read
 
     async def apply(self, changes: Iterable[Change], journal: Journal | None, **options: Any) -> ApplyResult:
-        """Write in the database; a single new memory is stored in lucid too. A note says what lucid does not do."""
+        """Write to the database; also store a single new memory in lucid. A note says what lucid cannot do."""
         drafts: list[Draft] = []
         has_lucid_copy = False
 

@@ -1,6 +1,6 @@
-"""Which memories a filter selects, in which order: one meaning of its texts for every backend and for the screens.
+"""Filtering, sorting and counting of memories in plain Python, for stores without a query language.
 
-Filtering, ordering and counting are in plain Python, for stores without a query language.
+The text search of filters is shared by all backends and by the screens.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.entry import MemoryEntry
 
 Span = tuple[int, int]
-"""Where a match begins and ends, in characters."""
+"""The start and end of a match, in characters."""
 
 REGEX_SECONDS = 5.0
-"""How long a pattern may be matched in one search, all texts together."""
+"""The time limit for matching patterns in one search, over all texts."""
 SECONDS_A_TEXT = 1.0
-"""The same for one text: a cancelled search goes on for so long at most."""
-LONGEST_PATTERN = 10_000
-"""In characters: compiling a longer one would take too long."""
+"""The time limit for one text, which also limits how long a cancelled search goes on."""
+MAX_PATTERN_LENGTH = 10_000
+"""In characters: compiling a longer pattern would take too long."""
 
 _ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 
 
 def plain_text(filter: MemoryFilter) -> str | None:
-    """The text that a filter looks for, in small letters; None for none, or one with a case beyond ASCII's letters.
+    """The text that a filter searches for, in lower case; None if there is none, or if it has non-ASCII cased letters.
 
-    A text or bytes of which only the ASCII letters are lowered can be compared with it.
+    It can be compared with texts or bytes in which only the ASCII letters are lowered.
     """
     text = filter.contains
     if not text or not is_unicode(text) or any(map(_has_case, text)):
@@ -55,7 +55,7 @@ def _lowered(text: str) -> str:
 
 
 def has_patterns(filter: MemoryFilter) -> bool:
-    """Whether a filter looks for anything but a plain text."""
+    """Whether a filter needs pattern matching, not only a plain text search."""
     return bool(filter.regex or (filter.contains and plain_text(filter) is None))
 
 
@@ -65,13 +65,14 @@ def _has_case(character: str) -> bool:
 
 @lru_cache(maxsize=8)
 def compiled(pattern: str) -> regex.Pattern[str]:
-    """A pattern of the `regex` library, ignoring case. Raises UsageError with the place where it cannot be read."""
-    # Importing it takes a tenth of the time to the first frame, and most searches are for words.
+    """Compile a pattern with the `regex` library, ignoring case. Raises UsageError with the position of an error."""
+    # The import takes a tenth of the time to the first frame, and most searches need no pattern.
     import regex
 
-    if len(pattern) > LONGEST_PATTERN:
+    if len(pattern) > MAX_PATTERN_LENGTH:
         raise UsageError(
-            f"The pattern has {len(pattern):,} characters, more than {LONGEST_PATTERN:,}.", hint="Give a shorter one."
+            f"The pattern has {len(pattern):,} characters, more than {MAX_PATTERN_LENGTH:,}.",
+            hint="Give a shorter one.",
         )
     try:
         return regex.compile(pattern, regex.IGNORECASE)
@@ -87,7 +88,7 @@ def compiled(pattern: str) -> regex.Pattern[str]:
 
 @lru_cache(maxsize=8)
 def _compiled_text(text: str) -> regex.Pattern[str]:
-    """A pattern that is one text in any case; ß is SS too."""
+    """Compile a pattern for one text, ignoring case; ß matches SS too."""
     import regex
 
     return regex.compile(regex.escape(text), regex.IGNORECASE | regex.FULLCASE)
@@ -98,10 +99,10 @@ def _too_big() -> UsageError:
 
 
 class TextSearch:
-    """One search for what the text parts of a filter say, row by row; made in the thread that searches.
+    """One search for the texts of a filter, row by row; created in the thread that searches.
 
-    Only matching a pattern counts against REGEX_SECONDS; `clock` gives seconds that only rise. Raises UsageError for a
-    pattern that cannot be read, and from `finds` for one that takes longer.
+    Only matching a pattern counts against REGEX_SECONDS; `clock` returns monotonic seconds. Raises UsageError for an
+    invalid pattern, and in `finds` if the time is over.
     """
 
     def __init__(self, filter: MemoryFilter, clock: Callable[[], float] = time.perf_counter) -> None:
@@ -113,7 +114,7 @@ class TextSearch:
         self._is_stopped = False
 
     def finds(self, key: str, content: str) -> bool:
-        """Whether a memory has the text and the pattern somewhere in its key or in its content."""
+        """Whether key or content contain the text and match the pattern."""
         if self._is_stopped:
             raise SearchInterrupted
         if self._plain is not None and not any(self._plain in _lowered(text) for text in (content, key)):
@@ -121,7 +122,7 @@ class TextSearch:
         return self.matches_patterns(content, key)
 
     def matches_patterns(self, *texts: str) -> bool:
-        """Whether each pattern matches anywhere in any of these texts. Raises UsageError when the time is over."""
+        """Whether each pattern matches in any of these texts. Raises UsageError if the time is over."""
         start, seconds = self._clock(), min(self._seconds_left, SECONDS_A_TEXT)
         try:
             if seconds <= 0:
@@ -143,9 +144,9 @@ class TextSearch:
             self._seconds_left -= self._clock() - start
 
     def spans(self, text: str, seconds: float, most: int) -> tuple[Sequence[Span], bool]:
-        """Where a text has what is searched for, from left to right, overlapping matches as one; `most` of each.
+        """Find all matches in a text from left to right, overlapping ones merged; at most `most` of each search term.
 
-        Also whether matching the pattern took longer than `seconds`: then the rest is missing.
+        Also return whether matching took longer than `seconds`, so that later matches are missing.
         """
         found: list[Span] = []
         comparable, end, is_over = _lowered(text), 0, False
@@ -167,12 +168,12 @@ class TextSearch:
         return merged, is_over
 
     def stop(self) -> None:
-        """End the search at its next row, from any thread: that raises SearchInterrupted."""
+        """Stop the search at its next row, which raises SearchInterrupted; callable from any thread."""
         self._is_stopped = True
 
 
 def require_unique_ids(entries: Sequence[MemoryEntry], backend: str) -> Sequence[MemoryEntry]:
-    """The same memories. Raises Unreadable if two of them have one id or one handle."""
+    """Return the memories. Raises Unreadable if two of them have the same id or handle."""
     for name in ("id", "handle"):
         counts = Counter(getattr(entry, name) for entry in entries)
         value, count = counts.most_common(1)[0] if counts else ("", 1)
@@ -186,16 +187,16 @@ def require_unique_ids(entries: Sequence[MemoryEntry], backend: str) -> Sequence
 
 
 def matches(entry: MemoryEntry, filter: MemoryFilter) -> bool:
-    """Whether a filter selects a memory. Raises what `filter_entries` does."""
+    """Whether a memory matches a filter. Raises the errors of `filter_entries`."""
     return bool(filter_entries([entry], filter))
 
 
 def filter_entries(
     entries: Iterable[MemoryEntry], filter: MemoryFilter, search: TextSearch | None = None
 ) -> list[MemoryEntry]:
-    """The memories that a filter selects, in their order; for a thread if it looks for text.
+    """Select the memories that match a filter, in their order; call it on a thread if the filter has texts.
 
-    Raises UsageError for a pattern that cannot be read or takes longer than REGEX_SECONDS.
+    Raises UsageError for a pattern that is invalid or takes longer than REGEX_SECONDS.
     """
     found = [entry for entry in entries if _passes(entry, filter)]
     if filter.looks_for_text:
@@ -205,10 +206,10 @@ def filter_entries(
 
 
 async def filter_entries_async(entries: Sequence[MemoryEntry], filter: MemoryFilter) -> Sequence[MemoryEntry]:
-    """The same on a thread; cancelling the await stops the search."""
+    """Run `filter_entries` on a thread; cancelling the await stops the search."""
     if filter == EVERYTHING:
         return entries
-    # Reading a pattern imports its library.
+    # Compiling a pattern imports its library.
     search = await asyncio.to_thread(TextSearch, filter)
     try:
         return await asyncio.to_thread(filter_entries, entries, filter, search=search)
@@ -217,7 +218,7 @@ async def filter_entries_async(entries: Sequence[MemoryEntry], filter: MemoryFil
 
 
 def _passes(entry: MemoryEntry, filter: MemoryFilter) -> bool:
-    """Whether every part of a filter holds except those that look for text."""
+    """Whether a memory matches a filter, apart from its texts."""
     if filter.superseded is not Superseded.SHOW:
         is_superseded = entry.superseded_by is not None
         if is_superseded != (filter.superseded is Superseded.ONLY):
@@ -239,7 +240,7 @@ def _passes(entry: MemoryEntry, filter: MemoryFilter) -> bool:
 
 
 def sort_key(entry: MemoryEntry, sort: Sort) -> tuple[Any, ...]:
-    """What to order by; memories with equal values are in the order of storing."""
+    """The sort key of a memory; memories with equal values are in the order of storing."""
     handle = (0, entry.handle, "") if isinstance(entry.handle, int) else (1, 0, entry.handle)
     match sort.field:
         case SortField.STORED:
@@ -260,7 +261,7 @@ def sort_key(entry: MemoryEntry, sort: Sort) -> tuple[Any, ...]:
 
 
 def age_group(created: datetime | None, now: datetime) -> str:
-    """The name in AGE_GROUPS for one moment."""
+    """The age group, from AGE_GROUPS, of a creation time."""
     if created is None:
         return NO_DATE
     limits = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
@@ -268,7 +269,7 @@ def age_group(created: datetime | None, now: datetime) -> str:
 
 
 def by_count(counts: Mapping[str, int]) -> dict[str, int]:
-    """Counts, most first, then by name; values that do not occur are left out."""
+    """Sort counts, highest first, then by name; zeros are left out."""
     return dict(sorted(((name, n) for name, n in counts.items() if n), key=lambda item: (-item[1], item[0])))
 
 
@@ -279,9 +280,9 @@ def count_entries(
     now: str,
     by: Sequence[CountField],
 ) -> Counts:
-    """Count memories by some fields; `superseded` are the superseded ones, counted or not.
+    """Count memories by some fields; `superseded` are the superseded ones, included in `entries` or not.
 
-    `why_not` says what the store does not have.
+    Fields that the store does not have, according to `why_not`, are skipped.
     """
     until = moment(now) or datetime.max.replace(tzinfo=UTC)
     counts: dict[CountField, Mapping[Any, int]] = {}
@@ -303,7 +304,7 @@ def count_entries(
 
 
 def _quarter_of(entry: MemoryEntry) -> int | None:
-    """The quarter hour since 1970 of its date, UTC; None without a date."""
+    """The number of quarter hours from 1970 to its date, UTC; None without a date."""
     when = moment(entry.when)
     return None if when is None else int(when.timestamp() // QUARTER_SECONDS)
 
@@ -319,7 +320,7 @@ _VALUES: Mapping[CountField, Callable[[MemoryEntry], Any]] = {
     "size": lambda entry: SIZE_GROUPS[bisect_right(SIZE_LIMITS, entry.size)],
     "quarter": _quarter_of,
 }
-"""The value of each field; a None is not counted, but in `quarter`."""
+"""The value of each field; None is only counted for `quarter`."""
 _NEEDS: Mapping[CountField, str] = {
     "session": "sessions",
     "agent": "agents",
@@ -327,4 +328,4 @@ _NEEDS: Mapping[CountField, str] = {
     "superseded": "superseded",
     "embedded": "vectors",
 }
-"""What a store must be able to do for a field."""
+"""The capability of the store that a field needs."""

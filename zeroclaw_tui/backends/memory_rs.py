@@ -1,7 +1,7 @@
-"""A JSON file of memories of memory-rs (crate 0.1.0, formerly mem0-rs), read-only.
+"""A JSON file with memories of memory-rs (crate 0.1.0, formerly mem0-rs), read-only.
 
-memory-rs itself keeps its memories in RAM, and `memory-cli export` always writes an empty array. A file can be an array
-of `MemoryItem`s that a program with the library wrote, or a saved answer of the MCP tools `get_all_memories` and
+memory-rs itself stores memories in RAM only, and `memory-cli export` always writes an empty array. A file can be an
+array of `MemoryItem`s from a program that uses the library, or a saved answer of the MCP tools `get_all_memories` and
 `search_memory` (src/memory/main.rs and src/mcp/mod.rs).
 """
 
@@ -59,13 +59,13 @@ _BATCH = 2000
 
 @dataclass(frozen=True)
 class Export(Loaded):
-    """The memories of a file; an item whose id came before is left out and counted."""
+    """The memories of a file; items with a repeated id are left out and counted."""
 
     repeated: int = 0
 
 
 def is_export(path: Path) -> bool:
-    """Whether a file is one of memory-rs; an empty array can be any program's. Blocks."""
+    """Whether a file is from memory-rs; False for an empty array, which can be from any program. Blocks."""
     try:
         return bool(read_export(path).entries)
     except InspectorError:
@@ -73,7 +73,7 @@ def is_export(path: Path) -> bool:
 
 
 def read_export(path: Path) -> Export:
-    """Read the memories of a file, in its order. Blocks. Raises Unreadable for any other file."""
+    """Read the memories of a file, in its order. Blocks. Raises Unreadable if it is not a memory-rs file."""
     try:
         if file_size(path) > MAX_BYTES:
             raise Unreadable(f"{path} is bigger than {MAX_BYTES // 1_000_000} MB.", hint="Split it.")
@@ -95,7 +95,7 @@ def read_export(path: Path) -> Export:
 
 
 def _entry_of(item: Any, position: int, path: Path) -> MemoryEntry:
-    """The memory that an item is, or that a search result has in `memory`."""
+    """Parse the memory in an item, or in the field `memory` of a search result."""
     memory = item.get("memory", item) if isinstance(item, dict) else None
     if not isinstance(memory, dict) or not _has_the_fields(memory):
         raise Unreadable(f"{path} is no export of memory-rs: its item {position:,} is no memory.", hint=_HINT)
@@ -124,9 +124,9 @@ def _has_the_fields(memory: Mapping[str, Any]) -> bool:
 
 
 def hash_vector(text: str) -> np.ndarray:
-    """The vector that memory-rs makes of a text: each byte of its SHA-256 twelve times, scaled to -1..1.
+    """Compute memory-rs's vector of a text: each byte of its SHA-256 twelve times, scaled to -1..1.
 
-    Shape (384,), float32, as src/embeddings/local.rs makes it.
+    Shape (384,), float32, as in src/embeddings/local.rs.
     """
     import numpy as np
 
@@ -179,7 +179,7 @@ class MemoryRsExport(ForeignFile[Export]):
 
 
 def cosines(entries: Sequence[MemoryEntry], query: str) -> list[float]:
-    """The cosine of each memory's hash to that of the query."""
+    """Compute the cosine of each memory's hash vector and the query's."""
     import numpy as np
 
     scores: list[float] = []

@@ -1,4 +1,4 @@
-"""The backend that stores nothing, as `memory.backend = "none"` asks, and what replaces a store not made yet."""
+"""The backend "none", which stores nothing, also used as a substitute for a store that does not exist yet."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _TURN_ON = 'Set memory.backend to "sqlite" in config.toml and start the agent ag
 
 
 class NoneMemory(RowMemory):
-    """Takes every verb and stores nothing, as ZeroClaw's own does.
+    """Accepts every call and stores nothing, as ZeroClaw's own does.
 
-    It also replaces a store before ZeroClaw's first start, which has 0 memories.
+    It is also the empty substitute for a store before ZeroClaw's first start.
     """
 
     name = "none"
     about = About(location="nowhere", keeps_nothing=True, keeps_deleted=None)
 
     def __init__(self, in_use: str = "none", *, not_made: Memory | None = None) -> None:
-        """`in_use` is the backend that ZeroClaw itself uses, `not_made` the store to stand in for."""
+        """`in_use` is the backend that ZeroClaw itself uses, `not_made` the store to substitute."""
         self._not_made = not_made
         if not_made is not None:
             self.name, theirs = not_made.name, not_made.about

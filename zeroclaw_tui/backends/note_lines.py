@@ -1,7 +1,7 @@
-"""Lines of Markdown notes: a memory as the line that ZeroClaw writes, and a line as the memory that it means.
+"""Conversion between memories and lines of Markdown notes.
 
-ZeroClaw writes `- **<key>**: <content>`, core memories into MEMORY.md and the others into memory/<local date>.md, and
-reads each line back under the name of its file and its number.
+ZeroClaw writes `- **<key>**: <content>`, core memories to MEMORY.md and the others to memory/<local date>.md, and
+reads each line back with the name of its file and its number as the key.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _LINE_BREAKS = re.compile(r"\r\n|[\r\n]")
 
 
 def is_line(row: Row) -> bool:
-    """Whether a row is a line of notes, also one from an export: its key is "<file stem>:<number>", its time the stem.
+    """Whether a row is a line of notes, possibly exported: its key is "<file stem>:<number>", its time the stem.
 
-    ZeroClaw gives a line the stem of its file as its time.
+    ZeroClaw uses the stem of a line's file as its time.
     """
     stem, _, number = row.key.rpartition(":")
     return bool(stem) and number.isdecimal() and row.values.get("created_at") == stem
@@ -33,9 +33,9 @@ def line_place(row: Row) -> tuple[str, int]:
 
 
 def read_line(row: Row) -> Row:
-    """Return the memory that a line means: the key before its content, and the day of its file as its time.
+    """Parse the memory in a line: the key before its content, and the day of its file as its time.
 
-    A line without a key has its place as its key. The memory has no id.
+    A line without a key gets its position as its key. The memory has no id.
     """
     entry = row.entry()
     values: dict[str, Value] = {"key": entry.key, "content": entry.content, "category": entry.category}
@@ -48,7 +48,7 @@ def read_line(row: Row) -> Row:
 
 
 def line_of(key: str, content: str) -> str:
-    """Make the text of a memory's line, without its bullet and without what no line can have."""
+    """Format a memory as a line, without the bullet, and without characters that a line cannot have."""
     return f"**{in_one_line(key)}**: {in_one_line(content)}".strip(WHITE_SPACE)
 
 

@@ -1,18 +1,18 @@
-"""Backends of other packages. Only their names are looked up until a config asks for one of them.
+"""Backends of other packages. Only their names are read until a config uses one of them.
 
-A backend of your own is a class of Memory in a package of your own:
+To write your own backend, subclass Memory in your own package:
 
-1. Write the seven abstract verbs. Every command and screen works with these alone, if each memory has an `id` of its
-   own. `in_memory.py` is a sample that does more.
-2. Name the class in that package's pyproject.toml; the entry point's name is what `memory.backend` says:
+1. Implement the seven abstract methods. Every command and screen works with these alone, if each memory has a unique
+   `id`. `in_memory.py` is a sample that does more.
+2. Register the class in that package's pyproject.toml; the name of the entry point is the value of `memory.backend`:
    `[project.entry-points."zeroclaw_tui.backends"]`, `shoe-box = "shoe_box:ShoeBox"`.
 3. Read the settings in `from_config`: `config.location` is the value of --location, `config.storage` the table
-   `[storage.shoe-box]` of config.toml, secrets in plain text. Set `about = About(location=…)` and raise the kinds in
+   `[storage.shoe-box]` of config.toml, with decrypted secrets. Set `about = About(location=…)` and raise the errors of
    memory/errors.py, without passwords.
-4. Give the class a `why_not` with a sentence for each thing that it cannot do (`THE_TRAIT` is that of the seven verbs).
-   Override what it can do faster or more exactly.
-5. Subclass MemoryContract and StoreContract of zeroclaw_tui.testing in your tests, and GoneContract for a server; give
-   them `async def new_memory(self, folder)`, which returns an empty store, and run plain `pytest`.
+4. Set `why_not` to a sentence for each thing that the store cannot do (`THE_TRAIT` fits the seven methods alone).
+   Override methods that the store can do faster or more exactly.
+5. Subclass MemoryContract and StoreContract of zeroclaw_tui.testing in your tests, and GoneContract for a server;
+   implement `async def new_memory(self, folder)`, which returns an empty store, and run plain `pytest`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Plugin(NamedTuple):
         backend = self._load()
         try:
             memory = backend.from_config(config)
-            # A plug-in need not write more than the verbs of ZeroClaw's trait.
+            # A plug-in only has to implement the methods of ZeroClaw's trait.
             memory.name = memory.name or self.name
             location = memory.about.location or mask_secrets(config.location or f"package {self.package}")
             memory.about = memory.about._replace(location=location)
@@ -76,7 +76,7 @@ class Plugin(NamedTuple):
 
 
 def installed_plugins() -> list[Plugin]:
-    """List the backends that installed packages offer, by name."""
+    """List the backends of installed packages, by name."""
     from importlib.metadata import entry_points
 
     found = [
@@ -91,6 +91,6 @@ def _package(point: EntryPoint) -> str:
 
 
 def _describe(error: BaseException) -> str:
-    """Give an error in one line, without secrets and without its traceback."""
+    """Describe an error in one line, without secrets and traceback."""
     message = one_line(mask_secrets(str(error)))
     return f"{type(error).__name__}: {message}".removesuffix(".") if message else type(error).__name__

@@ -1,4 +1,4 @@
-"""Running another program: its output, or one sentence on why there is none."""
+"""Run another program: its output, or an error with one sentence."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
 async def run_program(command: str, arguments: Sequence[str], milliseconds: int) -> str:
     """Run a program and return its output; bytes that are not UTF-8 become U+FFFD.
 
-    Raises NotReachable with one sentence if it cannot be run, fails or takes longer. Its whole process group is ended
-    then, and also if the task is cancelled.
+    Raises NotReachable with one sentence if it cannot be run, fails or takes longer. Its whole process group is killed
+    after a timeout, and if the task is cancelled.
     """
     try:
         async with asyncio.timeout(milliseconds / 1000):
@@ -37,12 +37,12 @@ async def run_program(command: str, arguments: Sequence[str], milliseconds: int)
 
 
 def _safe_output(text: str) -> str:
-    """Text from outside in a sentence: on one line, without secrets, not too long."""
+    """Prepare external text for a sentence: on one line, without secrets, not too long."""
     return cut(one_line(mask_secrets(text)), 120)
 
 
 async def _communicate(command: Sequence[str]) -> tuple[int, bytes, bytes]:
-    """Give the exit code, the output and the error output of a program; cancelled, it is ended with its group."""
+    """Return exit code, stdout and stderr of a program; if cancelled, kill its process group."""
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True)
     )

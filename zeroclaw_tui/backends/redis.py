@@ -2,8 +2,8 @@
 
 Each memory is one JSON document under `memory:<key>`, as serde writes a MemoryEntry: {"id", "key", "content",
 "category", "timestamp", "score"}, the category "Core", "Daily", "Conversation" or {"Custom": name}. Other fields of a
-document belong to other programs and stay as they are. All documents are read together, and again after somebody wrote.
-A write succeeds only if each document is still the one that was read (WATCH, MULTI, EXEC).
+document belong to other programs and are preserved. All documents are loaded at once, and again after any write. A
+write succeeds only if no document has changed since it was read (WATCH, MULTI, EXEC).
 """
 
 from __future__ import annotations
@@ -57,17 +57,17 @@ WHY_NOT = {
     "kind": "The memories in Redis have no kind.",
 }
 ANSWER_SECONDS = 10.0
-"""How long a server may take for one command."""
+"""The timeout of one command."""
 CONNECT_SECONDS = 5.0
-"""How long a server may take to connect."""
+"""The timeout of connecting."""
 _PREFIX = b"memory:"
-_LONGEST_ANSWER = 200
+_MAX_ANSWER_LENGTH = 200
 _TEXTS = ("id", "key", "content", "timestamp")
 _COLUMNS = {"key": "key", "content": "content", "category": "category", "timestamp": "created_at"}
 """Fields of a document, and the columns of a row for them."""
 _CATEGORIES = {name.capitalize(): name for name in BUILT_IN_CATEGORIES}
 _STATE = ("run_id", "rdb_changes_since_last_save", "rdb_last_save_time", "expired_keys", "evicted_keys")
-"""What INFO names that changes when somebody writes or a memory expires."""
+"""The fields of INFO that change when any program writes or a memory expires."""
 _URL = "redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], rediss:// with TLS, or unix:///PATH?db=DATABASE"
 
 
@@ -85,14 +85,14 @@ class Document(MemoryEntry):
 
 
 def parse_document(key: str, data: bytes) -> Document | None:
-    """The memory in a value; None if the value is not a memory."""
+    """Parse the memory in a value; None if the value is not a memory."""
     try:
         text = data.decode()
         fields = _DECODER.decode(text)
         id, _, content, timestamp = texts = [fields[name] for name in _TEXTS]  # noqa: A001
         stored = fields["category"]
         category = _CATEGORIES[stored] if isinstance(stored, str) else stored["Custom"]
-        # Fails for what is no text, and for half a surrogate pair, which ZeroClaw cannot read either.
+        # Fails for values that are not texts, and for unpaired surrogates, which ZeroClaw cannot read either.
         "".join([*texts, category]).encode()
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -111,7 +111,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def with_values(row: Row | None, **values: Value) -> Row:
-    """A row with other values, or a new row; the other fields of its document stay. Raises Refused."""
+    """Change values of a row, or make a new row; other fields of its document are preserved. Raises Refused."""
     try:
         fields = {} if row is None else _DECODER.decode(str(row.values["document"]))
         fields |= {name: _category(str(value)) if name == "category" else value for name, value in values.items()}
@@ -139,7 +139,7 @@ def _not_a_memory(key: str) -> Refused:
 
 
 def _as_document(row: Row) -> Row:
-    """A row of any store as a document of Redis; the document of a row is changed where its values are others."""
+    """Convert a row of any store to a document; an existing document is changed where it differs from the values."""
     values: dict[str, Value] = {"id": row.id}
     for name, column in _COLUMNS.items():
         values[name] = unicode_text(as_text(row.values.get(column)))
@@ -151,7 +151,7 @@ def _as_document(row: Row) -> Row:
 
 
 def _name_of(key: str) -> bytes:
-    """The name of a memory's key in Redis. Raises Refused."""
+    """The Redis key of a memory's key. Raises Refused."""
     try:
         return _PREFIX + key.encode()
     except UnicodeEncodeError:
@@ -163,7 +163,7 @@ def _data(row: Row) -> bytes:
 
 
 def _parse_url(url: str) -> dict[str, Any]:
-    """The options of a connection. Raises UsageError, which never shows the URL."""
+    """Parse the connection options. Raises UsageError, which never shows the URL."""
     with suppress(ValueError):
         options: dict[str, Any] = dict(parse_url(url.strip()))
         parts = urlsplit(url.strip())
@@ -175,7 +175,7 @@ def _parse_url(url: str) -> dict[str, Any]:
 
 
 class RedisMemory(ReloadedMemory[Loaded]):
-    """The memories of one server. A write is done completely or not at all."""
+    """The memories of one server. Writes are atomic."""
 
     name = "redis"
     about = About(
@@ -238,7 +238,7 @@ class RedisMemory(ReloadedMemory[Loaded]):
 
     @contextmanager
     def _asking(self) -> Iterator[Any]:
-        """The client; the driver's errors within become NotReachable or Refused, without the URL."""
+        """Yield the client, and raise driver errors as NotReachable or Refused, without the URL."""
         if self._client is None:
             raise NotReachable(f"Redis at {self._server} is not connected.", hint="Try again when it is back.")
         try:
@@ -250,7 +250,7 @@ class RedisMemory(ReloadedMemory[Loaded]):
         except (exceptions.ResponseError, exceptions.AuthenticationError, exceptions.BusyLoadingError) as error:
             is_of_writing = isinstance(error, exceptions.ReadOnlyError | exceptions.OutOfMemoryError)
             kind = Refused if is_of_writing else NotReachable
-            answer = cut(one_line(str(error)), _LONGEST_ANSWER)
+            answer = cut(one_line(str(error)), _MAX_ANSWER_LENGTH)
             raise kind(f"Redis at {self._server} refuses: {answer}.", hint="Check URL, user and server.") from None
         except (exceptions.RedisError, OSError):
             raise NotReachable(
@@ -277,7 +277,7 @@ class RedisMemory(ReloadedMemory[Loaded]):
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
     ) -> Scored:
-        """The newest memories that contain the query, in any case; the session is ignored."""
+        """Find the newest memories that contain the query, ignoring case; the session is ignored."""
         in_window = MemoryFilter(newer_than=since, older_than=until)
         ordered = await self.rows(Query(ENTRIES, in_window, NEWEST_STORED))
         wanted = query.lower()
@@ -285,7 +285,7 @@ class RedisMemory(ReloadedMemory[Loaded]):
         return [ScoredEntry(entry, rank, None, stage=self.name) for rank, entry in enumerate(found[:limit], 1)]
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
-        """The same recall for every profile: no ZeroClaw has a rule for Redis."""
+        """Recall in the same way for every profile: no ZeroClaw version has a rule for Redis."""
         request = trial.request
         is_other = request.namespace not in (None, "default")
         depth = depth_of(request, deep=deep)
@@ -302,12 +302,12 @@ class RedisMemory(ReloadedMemory[Loaded]):
 
 
 def _read(names: Sequence[bytes], values: Sequence[bytes | None]) -> tuple[list[Document], list[str]]:
-    """The memories, and a sentence about values that are not among them."""
+    """Parse the memories, with a sentence about values that are not memories."""
     by_id: dict[str, Document] = {}
     others: list[str] = []
     for name, data in zip(names, values, strict=True):
         key = name.removeprefix(_PREFIX).decode(errors="replace")
-        # A value without data was deleted after its name was read.
+        # A value that is None was deleted after its name was read.
         if data is None:
             continue
         document = parse_document(key, data) if key.encode() == name.removeprefix(_PREFIX) else None
@@ -333,12 +333,12 @@ class RedisWriter(RowWriter):
         self._keys: dict[str, str] | None = None
 
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
-        """Raises Refused for a value under one of the keys that is not a memory."""
+        """Read the rows. Raises Refused if the value of one of the keys is not a memory."""
         found = await self._at({*(row.key for row in rows), *(key for _, key in keys)})
         missing = {row.id for row in rows} - {row.id for row in found}
         if missing:
             if self._keys is None:
-                # Only once, as a long command changes the store itself.
+                # Load only once: our own writes during a long command would cause a reload each time.
                 self._keys = {entry.id: entry.key for entry in (await self._memory._loaded()).entries}
             others = await self._at({self._keys[one] for one in missing if one in self._keys})
             found += [row for row in others if row.id in missing]
@@ -361,14 +361,14 @@ class RedisWriter(RowWriter):
         return with_values(row, **edit.values)
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
-        """The row with its very document, with a new key or id only where undo gives it one."""
+        """Restore the row's exact document, with a new key or id only if undo assigns one."""
         row = _as_document(row)
         if row.handle != row.values["key"]:
             row = with_values(row, key=row.values["key"])
         return with_values(row, id=str(uuid.uuid4())) if new_id else row
 
     async def write(self, changes: Sequence[RowChange]) -> Mapping[str, Row]:
-        """Write all of them, if each document still is what was read and each new key is free."""
+        """Write all changes if no document has changed since it was read and each new key is unused."""
         old = {one.before.key: one.before for one in changes if one.before is not None}
         new = {one.after.key: one.after for one in changes if one.after is not None}
         async with self._client.pipeline(transaction=True) as pipeline:
@@ -380,7 +380,7 @@ class RedisWriter(RowWriter):
             for key in old.keys() - new.keys():
                 pipeline.delete(_name_of(key))
             for key, row in new.items():
-                # A document that stays under its key expires as before.
+                # A document that keeps its key keeps its expiry time.
                 pipeline.set(_name_of(key), _data(row), keepttl=key in old)
             try:
                 await pipeline.execute()
@@ -391,13 +391,13 @@ class RedisWriter(RowWriter):
         return {}
 
     async def _at(self, keys: Collection[str]) -> list[Row]:
-        """The rows under these keys."""
+        """Read the rows with these keys."""
         values = await _values(self._client, keys)
         return [_row_of(key, data) for key, data in values.items() if data is not None]
 
 
 async def _values(client: Any, keys: Iterable[str]) -> dict[str, bytes | None]:
-    """The texts under these keys, None for nothing. Raises Refused for a value that is not a text."""
+    """Read the values of these keys, None if missing. Raises Refused for a value that is not a string."""
     names = {key: _name_of(key) for key in keys}
     values = dict(zip(names, await client.mget([*names.values()]) if names else (), strict=True))
     missing = [key for key, data in values.items() if data is None]

@@ -1,10 +1,10 @@
-"""R-Mem's database: its tables as memories, read-only, and recalled as R-Mem itself does it, with its faults.
+"""R-Mem's database: its tables as read-only memories, and R-Mem's own recall, including its faults.
 
-The tables are made by R-Mem (rustmem) 0.2.0 to 0.3.0, https://github.com/Adaimade/R-Mem, src/store.rs and
+The tables are those of R-Mem (rustmem) 0.2.0 to 0.3.0, https://github.com/Adaimade/R-Mem, src/store.rs and
 src/graph.rs. Times are UTC in whole seconds without a zone, vectors little-endian float32, ids UUIDs. Its search
-(src/memory.rs) picks memories by keywords, ranks the picked ones by cosine, adds archived texts if all scores are low,
-and adds relations at a fixed score. The numbers are R-Mem's defaults; rustmem.toml may set others, but it holds API
-keys and is not opened.
+(src/memory.rs) selects memories by keywords, ranks them by cosine, adds archived texts if all scores are low, and adds
+relations with a fixed score. The constants are R-Mem's defaults; rustmem.toml may set others, but it contains API keys
+and is not read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from zeroclaw_tui.memory.errors import NothingYet, Unreadable
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE, cut, one_line
 from zeroclaw_tui.scoring.evidence import OwnEvidence
-from zeroclaw_tui.scoring.keywords import LONGEST_PATTERN
+from zeroclaw_tui.scoring.keywords import MAX_PATTERN_BYTES
 from zeroclaw_tui.scoring.profiles import OwnRule, Trial, float32
 from zeroclaw_tui.scoring.vectors import plain_cosines
 
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
 
 Schema = Mapping[str, frozenset[str]]
-"""The columns of each table; the file names no version, which follows from them."""
+"""The columns of each table. They determine the version, which the file does not contain."""
 
 RELATION = "semantic:relation"
 SUPERSEDED, DELETED = "archive:superseded", "archive:deleted"
-"""Kinds of the memories shown for the tables `relations` and `archive`; one of the table `memories` has none."""
+"""The kinds of memories from the tables `relations` and `archive`; those from the table `memories` have none."""
 
 _REQUIRED: Schema = {
     "memories": frozenset({"id", "user_id", "text", "embedding"}),
@@ -69,14 +69,14 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Contents(Loaded):
-    """All memories of a file: those of the table `memories`, then the archive, then the relations."""
+    """All memories of a file: the table `memories`, then the archive, then the relations."""
 
     rows: Sequence[Row] = ()
     version: str = ""
-    """The R-Mem that made the file, or upgraded it last."""
+    """The R-Mem version that created or last upgraded the file."""
 
     def of(self, table: str, user: str) -> Sequence[Row]:
-        """One user's rows of a table, in the order of their rowids."""
+        """Get one user's rows of a table, in the order of their rowids."""
         return self._groups[table, user]
 
     @cached_property
@@ -93,7 +93,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(connect_read_only_blocking(path)) as connection, translate_sqlite_errors(path):
             yield connection
     except NothingYet as error:
-        # Only R-Mem makes such a file.
+        # Only R-Mem creates such a file.
         raise Unreadable(error.message, hint=_HINT) from error
 
 
@@ -105,7 +105,7 @@ def _read_schema(connection: sqlite3.Connection) -> Schema | None:
 
 
 def _select(connection: sqlite3.Connection, schema: Schema, table: str, *columns: str) -> sqlite3.Cursor:
-    """The rowid and these columns of every row; NULL for a column that this version of R-Mem does not have."""
+    """Select the rowid and some columns of every row, with NULL for columns missing in this version of R-Mem."""
     selected = ", ".join(column if column in schema[table] else "NULL" for column in columns)
     return connection.execute(f"SELECT rowid, {selected} FROM {table} ORDER BY rowid")
 
@@ -138,7 +138,7 @@ def _read_archive(connection: sqlite3.Connection, schema: Schema) -> Iterator[Ro
             versions[newer_id] += 1
             key, kind = f"{key_of('rmem', newer_id)}_v{versions[newer_id]}", SUPERSEDED
         else:
-            # R-Mem may store the same id again, so the deleted memory gets another one.
+            # R-Mem may use the same id again, so the deleted memory gets a different one.
             key, kind, newer_id, id = f"{key_of('rmem', id)}_deleted", DELETED, "", f"{id}:deleted"  # noqa: A001
         yield _row(
             "archive", rowid, archived if created is None else created, vector,
@@ -166,7 +166,7 @@ def _read_relations(connection: sqlite3.Connection, schema: Schema) -> Iterator[
             category="relation",
             updated_at=_text_or_none(updated),
             namespace=user,
-            # R-Mem does not keep which relation replaced it.
+            # R-Mem does not record which relation replaced it.
             superseded_by=None if valid == 1 else "",
             kind=RELATION,
         )  # fmt: skip
@@ -174,7 +174,7 @@ def _read_relations(connection: sqlite3.Connection, schema: Schema) -> Iterator[
 
 
 def _row(table: str, rowid: int, created: Any, vector: Any, **fields: Any) -> Row:
-    """A row whose handle sorts by the time of storing: three tables are one list here."""
+    """Make a row. Its handle sorts by the time of storing, as three tables become one list."""
     vector = vector if isinstance(vector, bytes) else None
     entry = MemoryEntry(
         timestamp=as_text(created),
@@ -186,7 +186,7 @@ def _row(table: str, rowid: int, created: Any, vector: Any, **fields: Any) -> Ro
 
 
 def cosines(rows: Sequence[Row], vector: np.ndarray) -> dict[Handle, float]:
-    """The cosine of each row to a vector, without the rows whose vector is missing or has another length."""
+    """Compute the cosine of each row and a vector, except rows whose vector is missing or has another length."""
     import numpy as np
 
     fitting = [row for row in rows if row.vector is not None and len(row.vector) == 4 * len(vector)]
@@ -196,7 +196,7 @@ def cosines(rows: Sequence[Row], vector: np.ndarray) -> dict[Handle, float]:
 
 
 def memory_id(id: str) -> str:
-    """The id of the memory whose earlier text or deleted copy this row of the archive is."""
+    """Get the id of the memory from the id of its archived text or deleted copy."""
     return id.removesuffix(":deleted").partition(":superseded:")[0]
 
 
@@ -205,9 +205,9 @@ def _text_or_none(value: object) -> str | None:
 
 
 STAGE = "rmem"
-"""The stage of every result, whichever part of R-Mem's recall it comes from."""
+"""The stage of every result, from any part of R-Mem's recall."""
 DEFAULT_LIMIT = 10
-"""How many memories `rustmem search` returns; its server and its MCP tools return 20."""
+"""The default limit of `rustmem search`; the server and the MCP tools have 20."""
 
 _MAX_LIMIT = 1000
 _RELATION_SCORE = float32(0.9)
@@ -215,20 +215,20 @@ _ARCHIVE_BELOW = 0.4
 _MAX_RELATIONS = 20
 _MAX_WORDS = 500
 _MIN_WORD_BYTES = 3
-"""Shorter words are not searched: "the" and each Chinese character are long enough, "hi" is not."""
+"""Shorter words are ignored: "the" and each Chinese character are long enough, "hi" is not."""
 _PICKED_PER_RESULT = 3
 _PUNCTUATION = str.maketrans("", "", "，。？！,.?!")
 _SPACES = str.maketrans(dict.fromkeys(WHITE_SPACE, " "))
 _NOT_FROM_QUERY = ("SQLITE_INTERRUPT", "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_NOMEM", "SQLITE_IOERR")
-"""Errors of SQLite that the query does not cause; R-Mem takes all others for an answer without hits."""
+"""SQLite errors that are not caused by the query; R-Mem treats all others as an answer without hits."""
 
 
 def recall_for_user(
     connection: sqlite3.Connection, contents: Contents, user: str, query: str, vector: np.ndarray | None, limit: int
 ) -> tuple[Sequence[ScoredEntry], str | None]:
-    """Answer a query as R-Mem does for one user, best first; `vector` is that of the query, if there is one.
+    """Recall as R-Mem does for one user, best first; `vector` is the query's, if there is one.
 
-    Also SQLite's message if the keyword index fails.
+    Also return SQLite's message if the keyword index fails.
     """
     query, limit = query.encode("utf-8", "replace").decode(), max(0, min(limit, _MAX_LIMIT))
     memories = contents.of("memories", user)
@@ -242,7 +242,7 @@ def recall_for_user(
     else:
         results = [_result(row.entry, None, "active") for row in picked or ()]
     results = best_first(results + _find_relations(connection, contents.of("relations", user), query))
-    # A text that follows itself is dropped.
+    # Drop a result with the same text as the one before.
     contents_before = [None, *(one.entry.content for one in results)]
     results = [one for one, before in zip(results, contents_before, strict=False) if one.entry.content != before]
     return results[:limit], error
@@ -255,15 +255,15 @@ def best_first(results: Sequence[ScoredEntry]) -> list[ScoredEntry]:
 
 
 def keyword_expression(query: str) -> str:
-    """What R-Mem asks the keyword index for, with nothing quoted; "" if no word is long enough."""
+    """R-Mem's FTS5 expression for a query, without quoting; "" if no word is long enough."""
     return " OR ".join(word for word in query.translate(_SPACES).split(" ") if len(word.encode()) >= _MIN_WORD_BYTES)
 
 
 def _pick_by_keywords(
     connection: sqlite3.Connection, memories: Sequence[Row], expression: str, limit: int
 ) -> tuple[Sequence[Row] | None, str | None]:
-    """The memories that the keyword stage picks, the oldest ones, three for each wanted result; None if it picks none,
-    because then all are ranked. Also SQLite's message if the keyword index does not understand the query."""
+    """Select the oldest keyword hits, three for each wanted result; None if there are none, so that all are ranked.
+    Also return SQLite's message if the keyword index cannot parse the query."""
     if not expression:
         return None, None
     statement = "SELECT rowid FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid"
@@ -277,7 +277,7 @@ def _pick_by_keywords(
 
 
 def _rank(rows: Sequence[Row], vector: np.ndarray, limit: int, source: str) -> list[ScoredEntry]:
-    """The best rows by cosine; a vector of another length scores 0, and a row without one is left out."""
+    """Rank rows by cosine; a vector of another length scores 0, and rows without a vector are left out."""
     scores = cosines(rows, vector)
     entries = [row.entry for row in rows if row.vector is not None]
     ordered = sorted(entries, key=lambda entry: -scores.get(entry.handle, 0.0))
@@ -285,10 +285,10 @@ def _rank(rows: Sequence[Row], vector: np.ndarray, limit: int, source: str) -> l
 
 
 def _find_relations(connection: sqlite3.Connection, rows: Sequence[Row], query: str) -> list[ScoredEntry]:
-    """The relations whose source or destination contains a word of the query; `%` and `_` are wildcards there."""
+    """Find relations whose source or destination contains a word of the query; `%` and `_` are wildcards."""
     lowered = (word.lower().translate(_PUNCTUATION) for word in query.translate(_SPACES).split(" "))
-    # R-Mem itself fails on more words or longer ones, because SQLite accepts no more.
-    words = [word for word in lowered if 1 < len(word.encode()) <= LONGEST_PATTERN - len("%%")][:_MAX_WORDS]
+    # R-Mem itself fails on more or longer words, because of SQLite's limits.
+    words = [word for word in lowered if 1 < len(word.encode()) <= MAX_PATTERN_BYTES - len("%%")][:_MAX_WORDS]
     if not words:
         return []
     numbers = range(1, len(words) + 1)
@@ -364,7 +364,7 @@ class RMemMemory(ForeignFile[Contents]):
         await self._reads.stop()
 
     async def history(self, id: str) -> Sequence[ContentRevision]:
-        """The changes of a memory that R-Mem recorded, the oldest first."""
+        """List the changes of a memory that R-Mem recorded, oldest first."""
         statement = "SELECT action, old_text, new_text, created_at FROM history WHERE memory_id = ? ORDER BY rowid"
 
         def read(connection: sqlite3.Connection) -> Sequence[ContentRevision]:
@@ -374,8 +374,8 @@ class RMemMemory(ForeignFile[Contents]):
         return await self._reads.run(read)
 
     async def related(self, entry: MemoryEntry) -> Entries:
-        """The other versions of a memory and the relations whose source or destination it names; for a relation, the
-        memories that name one of the two."""
+        """List the other versions of a memory and the relations whose source or destination it names; for a relation,
+        the memories that name one of the two."""
         contents = await self._loaded()
         user = entry.namespace or ""
         row = next((row for row in contents.rows if row.entry.handle == entry.handle), None)

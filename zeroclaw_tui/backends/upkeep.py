@@ -1,4 +1,4 @@
-"""What only some stores can do, besides keeping memories."""
+"""The operations that only some stores have."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class DatabaseUpkeep(Protocol):
-    """What a store in a database file of its own, `about.path`, can do with that file; see SqliteMemory."""
+    """Operations of a store in its own database file, `about.path`; see SqliteMemory."""
 
     async def check_pages(self) -> Pages: ...
     async def repair(self, what: Repair = "rebuild keyword index") -> None: ...
@@ -30,28 +30,28 @@ class DatabaseUpkeep(Protocol):
 
 
 class HistoryUpkeep(Protocol):
-    """What a store can do that itself records earlier texts and relations; see RMemMemory."""
+    """Operations of a store that records earlier texts and relations itself; see RMemMemory."""
 
     async def history(self, id: str) -> Sequence[ContentRevision]: ...
     async def related(self, entry: MemoryEntry) -> Sequence[MemoryEntry]: ...
 
 
 class StoreMaker(Protocol):
-    """What a store can do that may not be there yet."""
+    """Operations of a store that may not exist yet."""
 
     async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
-        """Make what the store needs, as the ZeroClaw of that profile does at its first start; after NothingYet.
+        """Create the store as the ZeroClaw version of the profile does at its first start; after NothingYet.
 
-        With `dry_run` nothing is made; the store then knows what the one that is made would keep. Raises Refused where
-        there is something already.
+        With `dry_run` nothing is created; the store then has the properties of the one it would create. Raises Refused
+        if it exists already.
         """
 
 
 class Upkeep(NamedTuple):
-    """The abilities that only some stores have; each is None for a store without it."""
+    """The operations that only some stores have; each is None for a store without it."""
 
     database: DatabaseUpkeep | None = None
     history: HistoryUpkeep | None = None
     maker: StoreMaker | None = None
     embedder: Embedder | None = None
-    """The endpoint that the store asks for its vectors, if it makes them itself."""
+    """The embedder of the store, if it computes its vectors itself."""

@@ -12,11 +12,11 @@ from zeroclaw_tui.scoring.profiles import ScoringProfile
 
 LIKE_WORDS = 8
 """How many words of a query the LIKE fall-back looks for."""
-LONGEST_PATTERN = 50_000
+MAX_PATTERN_BYTES = 50_000
 """How many bytes of a pattern SQLite's LIKE takes, unless it was built with another limit."""
 LIKE_FAILS = (
     "ZeroClaw's own recall fails for this message: a word is longer than SQLite's LIKE takes"
-    f" ({LONGEST_PATTERN:,} bytes)."
+    f" ({MAX_PATTERN_BYTES:,} bytes)."
 )
 
 # Python's str.split() would also split at U+001C to U+001F.
@@ -69,7 +69,7 @@ class LikeSearch(NamedTuple):
     @property
     def fails(self) -> bool:
         """Whether SQLite refuses a pattern, and with it the whole statement."""
-        return any(len(pattern.encode()) > LONGEST_PATTERN for pattern in self.patterns)
+        return any(len(pattern.encode()) > MAX_PATTERN_BYTES for pattern in self.patterns)
 
     def sql_limit(self, limit: int) -> int:
         """How many rows to ask SQLite for: none where it refuses the statement."""

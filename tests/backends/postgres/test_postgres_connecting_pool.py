@@ -10,7 +10,7 @@ from support.memories import NotReachable, Refused, sample_entries
 from support.postgres_place import PASSWORD
 from support.questions import EXCERPTS, NEWEST_STORED, MemoryFilter, Query
 
-from zeroclaw_tui.backends.postgres.connect import MOST_CONNECTIONS
+from zeroclaw_tui.backends.postgres.connect import MAX_CONNECTIONS
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.testing.tools import handles_of
 
@@ -38,7 +38,7 @@ async def sleepers(memory: PostgresMemory, wanted: int) -> None:
 
 
 async def test_a_cancelled_await_stops_the_statement_on_the_server_and_frees_the_connection(memory):
-    for _ in range(MOST_CONNECTIONS + 2):
+    for _ in range(MAX_CONNECTIONS + 2):
         task = asyncio.ensure_future(asleep(memory))
         await sleepers(memory, 1)
         task.cancel()

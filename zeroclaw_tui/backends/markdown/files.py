@@ -1,4 +1,4 @@
-"""The notes files of ZeroClaw's Markdown memory, and what it makes of their lines."""
+"""The notes files of ZeroClaw's Markdown memory, and the memories in their lines."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class NoteFolder:
     agent: str | None = None
 
     def names(self) -> list[str]:
-        """MEMORY.md and every memory/*.md. Raises Unreadable when a folder cannot be listed."""
+        """List MEMORY.md and every memory/*.md. Raises Unreadable if a folder cannot be listed."""
         daily = [name for name in reversed(names_in(self.root / DAILY_FOLDER)) if Path(name).suffix == ".md"]
         core = [CORE_NAME] if os.path.lexists(self.root / CORE_NAME) else []
         return [*core, *(f"{DAILY_FOLDER}/{name}" for name in daily)]
@@ -58,14 +58,14 @@ class NoteFolder:
 
 @dataclass(frozen=True, slots=True)
 class NoteFile:
-    """A notes file, there or not, and what its lines become."""
+    """A notes file, existing or not, and the conversion of its lines to memories."""
 
     path: Path
     name: str
     """Its path in the folder."""
     agent: str | None
     label: str
-    """What begins the ids of its lines: its stem with the agent, or its path where another file has that stem too."""
+    """The prefix of its lines' ids: its stem with the agent, or its path if another file has the same stem."""
 
     @property
     def category(self) -> str:
@@ -74,22 +74,22 @@ class NoteFile:
 
     @property
     def stem(self) -> str:
-        """What ZeroClaw begins the ids of its lines with."""
+        """ZeroClaw's prefix of its lines' ids."""
         return _stem_of(self.path)
 
     @property
     def shown(self) -> str:
-        """Its name for people."""
+        """Its name for users."""
         return self.name if self.agent is None else f"agent {self.agent}: {self.name}"
 
     @property
     def heading(self) -> bytes:
-        """What ZeroClaw begins a new file with."""
+        """The heading that ZeroClaw writes at the top of a new file."""
         title = "Long-Term Memory" if self.category == CORE else f"Daily Log — {self.path.stem}"
         return f"# {title}\n\n".encode("utf-8", "surrogateescape")
 
     def entries(self, contents: Iterable[str]) -> Iterator[MemoryEntry]:
-        """The memories that its lines are."""
+        """Make the memories of its lines."""
         stem, category, dated = self.stem, self.category, date_of_note(self.path.name)
         for at, content in enumerate(contents):
             id = f"{self.label}:{at}"  # noqa: A001
@@ -99,7 +99,7 @@ class NoteFile:
             )
 
     def row(self, line: Line, context: str | None = None) -> Row:
-        """The row that a line is; `context` says below which line one was that is deleted."""
+        """Make the row of a line; `context` records the lines above a deleted one."""
         id, stem = f"{self.label}:{line.entry}", self.stem  # noqa: A001
         values: dict[str, Value] = {
             "id": id,
@@ -118,12 +118,12 @@ class NoteFile:
 
 
 def version_of_line(entry: MemoryEntry) -> RowVersion:
-    """The version of a line."""
+    """Make the version of a line."""
     return replace(entry.version(state_of_line(entry.content)), dated=date_of_note(f"{entry.timestamp}.md"))
 
 
 def state_of_line(content: str) -> str:
-    """The state of a line in its file; the same under another number."""
+    """The state of a line in its file, whatever its number."""
     return digest(content.encode("utf-8", "surrogatepass"))
 
 
@@ -134,7 +134,7 @@ def number_of(id: str) -> int:
 
 
 def is_new(change: Change) -> bool:
-    """Whether a change appends a memory that was no line of notes before."""
+    """Whether a change appends a memory that was not a line of notes before."""
     after = change.after
     return isinstance(after, Draft) or (isinstance(after, Row) and "raw" not in after.values)
 
@@ -168,7 +168,7 @@ class Notes(Loaded):
 
 
 def read_notes(files: Sequence[NoteFile]) -> Notes:
-    """Read files; whatever is wrong with one of them becomes a sentence."""
+    """Read files; each problem with a file becomes a sentence."""
     entries: list[MemoryEntry] = []
     problems: list[str] = []
     for note in files:
@@ -179,7 +179,7 @@ def read_notes(files: Sequence[NoteFile]) -> Notes:
     places = {entry.handle: len(entries) - at for at, entry in enumerate(entries)}
 
     def order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
-        """Lines have no times: they were stored in the order of the files. "x:10" comes after "x:9"."""
+        """Order lines by their position in the files, since they have no times. "x:10" comes after "x:9"."""
         place = (places[entry.handle],)
         return place if field in (SortField.STORED, SortField.UPDATED) else (sort_key(entry, Sort(field))[0], *place)
 
@@ -187,7 +187,7 @@ def read_notes(files: Sequence[NoteFile]) -> Notes:
 
 
 def _read_file(note: NoteFile) -> tuple[Sequence[str], str | None]:
-    """The contents of a file's lines, and what is wrong with it."""
+    """Read the contents of a file's lines, and the problem with the file, if any."""
     try:
         data = read_bytes(note.path) or b""
     except Unreadable as error:
@@ -200,7 +200,7 @@ def _read_file(note: NoteFile) -> tuple[Sequence[str], str | None]:
 
 
 class Sources:
-    """The files of some folders of notes, as they are when they are first asked for."""
+    """The files of some folders of notes, listed on first use."""
 
     def __init__(self, folders: Sequence[NoteFolder], clock: Callable[[], datetime]) -> None:
         self._folders, self._clock = folders, clock
@@ -211,7 +211,7 @@ class Sources:
         return {note.label: note for note in find_files(self._folders)}
 
     def stored(self, ids: Iterable[str]) -> dict[str, Row]:
-        """The lines of these ids, as they are in their files."""
+        """Read the lines with these ids from their files."""
         numbers: dict[str, list[int]] = defaultdict(list)
         for id in ids:  # noqa: A001
             numbers[id.rpartition(":")[0]].append(number_of(id))
@@ -223,7 +223,7 @@ class Sources:
         return {row.id: row for row in rows}
 
     def at(self, path: str | Path) -> NoteFile:
-        """The file of a path, even if it is missing. Raises Refused for one of another folder."""
+        """Get the file at a path, even if it is missing. Raises Refused for a path outside these folders."""
         real = os.path.realpath(path)
         if real in self._by_path:
             return self._by_path[real]
@@ -234,11 +234,11 @@ class Sources:
         raise Refused(f"{path} is no file of these notes.", hint="Open the folder it was in.")
 
     def of_file(self, file: str, agent: str | None) -> NoteFile:
-        """The file of that name, or path, of an agent, even if it is missing. Raises Refused."""
+        """Get an agent's file by name or path, even if it is missing. Raises Refused."""
         return self.at(next((folder.root for folder in self._folders if folder.agent == agent), Path()) / file)
 
     def for_new(self, agent: str | None, category: str, stem: str | None = None) -> NoteFile:
-        """The file that takes new memories of an agent and a category, today's unless a stem is given.
+        """Get the file for new memories of an agent and a category, today's unless a stem is given.
 
         Raises Refused for an agent without notes.
         """

@@ -1,4 +1,4 @@
-"""The physical lines of a notes file, byte for byte, and where a deleted one belongs."""
+"""The physical lines of a notes file, byte for byte, and the position of a deleted one."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode
 _BULLET = "- "
 _BYTE_ORDER_MARK = "\ufeff"
 CONTEXT = "file_context"
-"""The value of a journaled row that says below which line it was."""
+"""The field of a journaled row that records the lines above it."""
 _ABOVE = "old_above"
-"""A list of short hashes in that value, the nearest line first; "" is the start of the file."""
+"""A list of short hashes in that field, the nearest line first; "" is the start of the file."""
 _NEAREST = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One physical line with its end. `entry` is the number ZeroClaw gives it, if any.
+    """One physical line with its line ending. `entry` is its number in ZeroClaw, if it has one.
 
-    `alike` is how many lines of the file have exactly these bytes, so that a missing one is noticed among them.
+    `alike` counts the lines of the file with exactly these bytes, so that a missing duplicate is noticed.
     """
 
     index: int
@@ -36,18 +36,18 @@ class Line:
 
     @property
     def content(self) -> str:
-        """What ZeroClaw reads of it."""
+        """The text that ZeroClaw reads from it."""
         return text_of(self.raw).strip(WHITE_SPACE).removeprefix(_BULLET)
 
 
 def entry_text(line: str) -> str | None:
-    """The memory that a line is, without its bullet; None for a blank line or a heading."""
+    """The memory in a line, without its bullet; None for a blank line or a heading."""
     text = line.strip(WHITE_SPACE)
     return text.removeprefix(_BULLET) if text and not text.startswith("#") else None
 
 
 def lines_of(data: bytes) -> list[Line]:
-    """Every physical line of a file."""
+    """Split a file into its physical lines."""
     raws, numbers = raw_lines(data), count()
     alike = Counter(raws)
     return [
@@ -57,21 +57,21 @@ def lines_of(data: bytes) -> list[Line]:
 
 
 def raw_lines(data: bytes) -> list[bytes]:
-    """The lines with their ends."""
+    """Split a file into lines with their line endings."""
     found = [line + b"\n" for line in data.split(b"\n")]
     last = found.pop()[:-1]
     return [*found, last] if last else found
 
 
 def joined(lines: Iterable[bytes]) -> bytes:
-    """Lines as one text; each but the last gets an end if it has none."""
+    """Join lines; each except the last gets a line ending if it has none."""
     pieces = list(lines)
     ended = [piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces[:-1] if piece]
     return b"".join([*ended, *pieces[-1:]])
 
 
 def text_of(raw: bytes) -> str:
-    """Bytes of a file as text; what is no UTF-8 becomes surrogate escapes."""
+    """Decode bytes of a file; invalid UTF-8 becomes surrogate escapes."""
     return raw.decode("utf-8", "surrogateescape")
 
 
@@ -81,18 +81,18 @@ def digest(data: bytes) -> str:
 
 
 def with_content(raw: bytes, content: str) -> bytes:
-    """The same line with another content: its bullet, the blanks around and its end stay."""
+    """Replace the content of a line, but not its bullet, surrounding blanks and line ending."""
     text = text_of(raw)
     body = text.strip(WHITE_SPACE)
     lead, _, trail = text.partition(body)
     bullet = _BULLET if body.startswith(_BULLET) or content.startswith(_BULLET) else ""
-    # The mark at the start of a file reads as part of its first line, and belongs to the file.
+    # The byte order mark is read as part of the first line, but belongs to the file.
     mark = _BYTE_ORDER_MARK if body.startswith(_BYTE_ORDER_MARK) and not content.startswith(_BYTE_ORDER_MARK) else ""
     return f"{lead}{bullet}{mark}{content}{trail}".encode("utf-8", "surrogateescape")
 
 
 def checked_content(content: str, before: str = "") -> str:
-    """The content of a new line, without blanks around. Raises Refused for what no line of a notes file can be."""
+    """Strip the content of a new line. Raises Refused for a content that cannot be a line of a notes file."""
     line = content.strip(WHITE_SPACE)
     if "\n" in line or "\r" in line:
         raise Refused(
@@ -113,14 +113,14 @@ def checked_content(content: str, before: str = "") -> str:
 
 
 def context_of(lines: Sequence[Line], at: int, leaving: Collection[int]) -> str:
-    """The nearest lines above one that are not blank, and the nearest that stays, as the journal has them."""
+    """Record the nearest non-blank lines above a line, and the nearest that is not deleted, for the journal."""
     above = [line for line in reversed(lines[:at]) if line.raw.strip()]
     staying = (_short(line.raw) for line in above if line.index not in leaving)
     return json.dumps({_ABOVE: [*(_short(line.raw) for line in above[:_NEAREST]), next(staying, "")]})
 
 
 def gap_of(row: Row, lines: Sequence[bytes], near: int) -> int:
-    """Before which line a deleted one belongs: the place `near` below a line that was above it, or else `near`."""
+    """Find where to insert a deleted line: below a line that was above it and as close to `near` as possible."""
     names = (_short(line) if line.strip() else "" for line in lines)
     above = [*accumulate(names, lambda last, name: name or last, initial="")]
     for hashed in json.loads(str(row.values.get(CONTEXT, "{}"))).get(_ABOVE, ()):

@@ -1,4 +1,4 @@
-"""Undoing a change of a whole notes file that others have written since: a merge by lines."""
+"""Undo a change of a notes file that other programs have written since: a line-based merge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zeroclaw_tui.memory.change import OnConflict
 
 
 class Conflict(NamedTuple):
-    """The numbers of lines before the change to undo and after it, and of those in their place now."""
+    """Line numbers before the change to undo, after it, and in the current file."""
 
     before: Sequence[int]
     after: Sequence[int]
@@ -22,10 +22,10 @@ class Conflict(NamedTuple):
 
 @dataclass(slots=True)
 class Merged:
-    """A file in which a change is undone; `data` None means no file.
+    """A file after undoing a change; `data` None means no file.
 
-    `conflicts` are the hunks that others have changed since. `is_moved` says that lines came back at the end of the
-    file because the lines around them are missing.
+    `conflicts` are the hunks that others have changed since. `is_moved` is True if lines were restored at the end of
+    the file because the lines around them are missing.
     """
 
     data: bytes | None
@@ -34,7 +34,7 @@ class Merged:
 
 
 def undone(before: bytes | None, after: bytes | None, now: bytes | None, on_conflict: OnConflict) -> Merged:
-    """The file `now` without the change that made `after` of `before`; None means no file."""
+    """Undo the change from `before` to `after` in the file `now`; None means no file."""
     merged = Merged(before)
     if now in (before, after):
         return merged
@@ -46,13 +46,13 @@ def undone(before: bytes | None, after: bytes | None, now: bytes | None, on_conf
         if is_equal:
             continue
         wanted = [old[number] for number in originals]
-        # A line that is to be removed may be missing already.
+        # A line to remove may be missing already.
         changed = [theirs.others[one] for one in ours if one in theirs.others and (wanted or theirs.others[one])]
         region = {theirs.same[one] for one in ours if one in theirs.same}.union(*changed)
         for gap in range(ours.start, ours.stop + 1):
             added = theirs.added.get(gap, ())
             if not Counter(lines[number] for number in added) - Counter(wanted):
-                # Some of the lines that are wanted are back already.
+                # Some of the lines to restore exist already.
                 region.update(added)
         if changed:
             if [lines[number] for number in sorted(region)] == wanted:
@@ -76,15 +76,15 @@ def undone(before: bytes | None, after: bytes | None, now: bytes | None, on_conf
 
 
 class _Since:
-    """What has become of the lines of one version of a file in a later one."""
+    """The mapping of the lines of one version of a file to a later version."""
 
     def __init__(self, version: Sequence[bytes], later: Sequence[bytes]) -> None:
         self.same = {-1: -1, len(version): len(later)}
-        """The later numbers of lines that are still there; the start and the end of the file are always there."""
+        """The later numbers of unchanged lines; the start and the end of the file are always included."""
         self.others: dict[int, range] = {}
-        """For the numbers of all other lines the lines in their place."""
+        """The lines that replaced each other line, by its number."""
         self.added: dict[int, range] = {}
-        """The new lines before a line."""
+        """The lines inserted before a line."""
         for is_equal, lines, now in _hunks(version, later):
             if is_equal:
                 self.same |= zip(lines, now, strict=True)
@@ -94,7 +94,7 @@ class _Since:
                 self.added[lines.start] = now
 
     def place_of(self, gap: int) -> int | None:
-        """Where the gap before a line is in the later version; None if the lines around it are missing."""
+        """The position of the gap before a line in the later version; None if the lines around it are missing."""
         if gap - 1 in self.same:
             return self.same[gap - 1] + 1
         if gap in self.same:
@@ -104,9 +104,9 @@ class _Since:
 
 
 def _hunks(one: Sequence[bytes], other: Sequence[bytes]) -> Iterator[tuple[bool, range, range]]:
-    """The lines of one version that are lines of another, and whether they are equal; as many lines in place of as many
-    others are a hunk each."""
-    # The same lines at the start and at the end come first, so that a line among others like it stays the same line.
+    """Pair the lines of two versions in hunks, each with True for equal lines. Lines replaced by as many others are a
+    hunk each."""
+    # Match common lines at the start and at the end first, so that one of several equal lines stays the same line.
     head = _common_lines(one, other)
     tail = _common_lines(one[head:][::-1], other[head:][::-1])
     yield True, range(head), range(head)
@@ -120,6 +120,6 @@ def _hunks(one: Sequence[bytes], other: Sequence[bytes]) -> Iterator[tuple[bool,
 
 
 def _common_lines(one: Sequence[bytes], other: Sequence[bytes]) -> int:
-    """How many lines at the start of both are equal."""
+    """Count the equal lines at the start of both."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))

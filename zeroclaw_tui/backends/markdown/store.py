@@ -1,7 +1,6 @@
 """Memory in Markdown files, read as ZeroClaw reads it.
 
-A page continues the listing that its first page began: where lines come and go in the meantime, a line's number, and
-so its key, is another then.
+Inserting or deleting lines between two pages of a list changes the numbers of lines, and with them their keys.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.about import About, Notice
 from zeroclaw_tui.backends.base import ReloadedMemory, SearchedMemory, check_writable
 from zeroclaw_tui.backends.cancellation import cancellable_progress, wait_until_done
-from zeroclaw_tui.backends.fallback import ignored_parts, show
+from zeroclaw_tui.backends.fallback import ignored_parts, visit_rows
 from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.markdown.files import (
     CORE,
@@ -77,9 +76,9 @@ def threshold_meaning(profile: ScoringProfile, threshold: float) -> str:
 class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
     """Each line of MEMORY.md (core) and memory/*.md (daily) is a memory; its key is "<file stem>:<line>".
 
-    `root` is the folder that holds them. `agents` maps an alias to that agent's own folder (ZeroClaw >= 0.8). Without
-    an agent named, all folders are read as one. `is_makeable` says that ZeroClaw makes the folder at its first start
-    where it is missing.
+    `root` is the folder that contains them. `agents` maps an alias to that agent's own folder (ZeroClaw >= 0.8). A
+    request without agents reads all folders as one. `is_makeable` is True if ZeroClaw creates a missing folder at its
+    first start.
     """
 
     name = "markdown"
@@ -109,7 +108,7 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> MarkdownMemory:
-        """The notes of an install, or of the folder given, with each agent's own folder (ZeroClaw >= 0.8)."""
+        """Use the notes of an install or of --location, with each agent's own folder (ZeroClaw >= 0.8)."""
         root = notes_root(Path(config.location).expanduser()) if config.location else config.install.root
         return cls(root, agents=agent_folders(config), read_only=config.read_only, is_makeable=not config.location)
 
@@ -126,7 +125,7 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
         return Upkeep(maker=self)
 
     async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
-        """Make the folder; the files in it come with the first memory. Raises Refused where there is one."""
+        """Create the folder, without files until the first memory. Raises Refused if it exists."""
         if dry_run:
             return
         if await self.health_check():
@@ -138,7 +137,7 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
             raise Refused(f"{self._root} cannot be made: {error.strerror}.", hint="Check its permissions.") from error
 
     async def forget(self, key: str) -> bool:
-        """Take out the line of that key, "<file stem>:<line>". Raises Refused where several folders have it."""
+        """Delete the line with this key, "<file stem>:<line>". Raises Refused if several folders have it."""
         entries = (await self._loaded()).entries
         found = [entry for entry in entries if entry.id == key] or [entry for entry in entries if entry.key == key]
         if len(found) > 1:
@@ -147,9 +146,9 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
         return (await self.apply([Change(version_of_line(entry), None) for entry in found], None)).written > 0
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
-        """Recall by the rules of the profile; of several agents the first is the one that asks, the others its peers.
+        """Recall by the rules of the profile; the first of several agents is the one that asks, the others its peers.
 
-        ZeroClaw >= 0.8 puts the agent's alias before each key, and its own lines before those of its peers.
+        ZeroClaw >= 0.8 prefixes each key with the agent's alias, and lists the agent's lines before its peers'.
         """
         request, profile = trial.request, trial.profile
         entries = (await self._loaded()).entries
@@ -163,7 +162,7 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
         return own_evidence(trial, StoreRecall(tuple(found), STAGE, SCALE, notes), depth)
 
     async def get(self, key: str) -> MemoryEntry | None:
-        """The first memory whose key is this or whose content contains it, as ZeroClaw looks it up."""
+        """Get the first memory with this key or with the key in its content, as ZeroClaw does."""
         entries = (await self._loaded()).entries
         return next((entry for entry in entries if entry.key == key or key in entry.content), None)
 
@@ -187,17 +186,17 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
         return await asyncio.to_thread(lambda: read_notes(find_files(self._folders)))
 
     async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
-        """Show every memory as its fields, without the bytes of its line and the place in its file."""
+        """Call `see` with the fields of every memory, without the bytes of its line and its position in the file."""
         entries = await self.rows(Query(ENTRIES, filter or EVERYTHING, OLDEST_STORED))
-        await show(map(Row.of, entries), see)
+        await visit_rows(map(Row.of, entries), see)
 
     async def _rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
-        """The lines of these memories with their very bytes; `line` is the place in the file, counted from 0."""
+        """Get the lines of these memories with their exact bytes; `line` is the position in the file, from 0."""
         rows = await asyncio.to_thread(self._sources().stored, [entry.id for entry in entries])
         return [rows[entry.id] for entry in entries if entry.id in rows]
 
     async def as_stored(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Each row as the line that ZeroClaw writes, with the stem of its file as its time."""
+        """Convert each row to the line that ZeroClaw would write, with the stem of its file as its time."""
         check_writable(self)
         agents = {folder.agent for folder in self._folders}
         return await asyncio.to_thread(lambda: [_as_line(row, agents) for row in rows])
@@ -212,11 +211,11 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
         permanently: bool = False,
         on_progress: ProgressCallback | None = None,
     ) -> ApplyResult:
-        """Change lines of files; each file is written once for a batch of changes, in one step.
+        """Change lines of files; each file is written once per call, atomically.
 
-        A new memory is appended, whatever its key. The journal also has each file before and after: undoing that
-        change brings back every byte and keeps what others appended since. The blocks that a file used are not
-        overwritten.
+        A new memory is appended, whatever its key. The journal also records each file before and after: undoing that
+        change restores every byte and preserves lines that others appended since. The disk blocks of the old file are
+        not overwritten.
         """
         check_writable(self)
         stop = threading.Event()
@@ -238,7 +237,7 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
         return Sources(self._folders, self._clock)
 
     def _not_writable(self) -> str | None:
-        """A sentence about the first folder or file that this user may not write."""
+        """Name the first folder or file that this user cannot write, in a sentence."""
         for folder in self._folders:
             notes = [folder.root / name for name in folder.names()]
             for path in (folder.root, *(Path(os.path.realpath(note)).parent for note in notes), *notes):
@@ -248,7 +247,7 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
 
 
 def _as_line(row: Row, agents: Collection[str | None]) -> Row:
-    """Core memories go to MEMORY.md, the others to the file of their day."""
+    """Convert a row: core memories are written to MEMORY.md, others to the file of their day."""
     entry, is_known, core_stem = row.entry(), is_line(row), Path(CORE_NAME).stem
     if is_known:
         stem = entry.timestamp
@@ -267,7 +266,7 @@ def _as_line(row: Row, agents: Collection[str | None]) -> Row:
 
 
 def recall_lines(entries: Iterable[MemoryEntry], request: RecallRequest, profile: ScoringProfile) -> list[ScoredEntry]:
-    """The best lines first, equal ones in the order given; a blank query gives the newest, each scored 1."""
+    """Rank lines, best first, equal ones in the given order; a blank query returns the newest, each with score 1."""
     first, last = _days_of(request, profile)
     within = [entry for entry in entries if (day := parse_day(entry.timestamp)) is None or first <= day <= last]
     is_star = profile.star_lists_recent and request.query.strip(WHITE_SPACE) == "*"
@@ -284,7 +283,7 @@ def recall_lines(entries: Iterable[MemoryEntry], request: RecallRequest, profile
 def recall_of_agents(
     entries: Sequence[MemoryEntry], request: RecallRequest, profile: ScoringProfile, aliases: Sequence[str]
 ) -> list[ScoredEntry]:
-    """What the first of some agents recalls, then what its peers' lines give, each key behind its agent's alias."""
+    """Recall for the first agent, followed by the lines of its peers, with the agent's alias before each key."""
     merged: list[ScoredEntry] = []
     for alias in aliases:
         own = [replace(entry, key=f"[{alias}] {entry.key}") for entry in entries if entry.agent == alias]
@@ -293,9 +292,9 @@ def recall_of_agents(
 
 
 def _days_of(request: RecallRequest, profile: ScoringProfile) -> tuple[date, date]:
-    """The first and the last day of a recall, as its bounds write them, in their own offset.
+    """The first and last day of a recall, from its bounds as written, in their own UTC offset.
 
-    From 0.8.0 a file's date is compared with them, and any other name always passes; before, they left nothing out.
+    ZeroClaw >= 0.8.0 compares them with a file's date, and lets other names pass; older versions ignore the bounds.
     """
     if parse_version(profile.version) < (0, 8, 0):
         return date.min, date.max

@@ -1,7 +1,7 @@
-"""Applying changes to notes files, each file written once.
+"""Apply changes to notes files, writing each file once.
 
-The journal has every file before and after, so that it comes back to the byte, and each of its memories, so that one of
-them can be restored. Everything here works on the thread it is called on.
+The journal records every file before and after, so that undo restores it byte for byte, and each of its memories, so
+that a single one can be restored. All functions block.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ from zeroclaw_tui.memory.text import WHITE_SPACE
 
 @dataclass(slots=True)
 class _Step:
-    """Changes of lines that are made at once; with `file`, the change of the whole file that they come with."""
+    """Changes of lines that are applied together; `file` is the change of the whole file that includes them."""
 
     file: Change | None
     lines: list[Change] = field(default_factory=list)
 
 
 class NoteChanges:
-    """A set of changes to apply. Each file is written once, in one step; the set can be stopped between two files."""
+    """Changes to apply. Each file is written once, atomically; the run can be cancelled between two files."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class NoteChanges:
         return total.tally
 
     def _works(self, changes: Sequence[Change], total: ApplyResult) -> list[tuple[NoteFile, list[_Step]]]:
-        """What is to be done to each file; what needs nothing is noted in `total`."""
+        """Group the changes into steps by file; changes that need no write are noted in `total`."""
         works: dict[Path, tuple[NoteFile, list[_Step]]] = {}
         for change in changes:
             note = self._note_of(change, total)
@@ -111,7 +111,7 @@ class NoteChanges:
         return [*works.values()]
 
     def _note_of(self, change: Change, total: ApplyResult) -> NoteFile | None:
-        """The file that a change is about; None if there is nothing to do."""
+        """Find the file of a change; None if there is nothing to do."""
         row, after = change.target, change.after
         if isinstance(after, Draft):
             note = self._sources.for_new(after.agent, after.category)
@@ -131,7 +131,7 @@ class NoteChanges:
         return self._sources.labelled.get(label)
 
     def _write(self, note: NoteFile, steps: Sequence[_Step]) -> Outcome:
-        """Write one file, once more if the agent has written it in the meantime: then everything is compared again."""
+        """Write one file; if the agent writes it at the same time, compare and write again."""
         path, journal = note.path, self._journal
 
         def attempt() -> Outcome:
@@ -155,7 +155,7 @@ class NoteChanges:
         return retry_if_changed(attempt, path)
 
     def _planned(self, note: NoteFile, steps: Sequence[_Step], data: bytes | None) -> Outcome:
-        """The file after all steps."""
+        """Compute the file after all steps."""
         total, path = Outcome(data), os.path.realpath(note.path)
         for step in steps:
             before = total.data
@@ -206,7 +206,7 @@ def _checked(change: Change) -> Change:
 
 
 def _losses(draft: Draft, category: str) -> list[str]:
-    """Sentences about what the line of a new memory cannot have."""
+    """List sentences about fields of a new memory that a line cannot have."""
     names = ("session_id", "importance", "pinned", "namespace")
     losses = [WHY_NOT[name] for name in names if getattr(draft, name) is not None]
     if draft.category != category:
@@ -217,18 +217,18 @@ def _losses(draft: Draft, category: str) -> list[str]:
 
 
 def _memories(data: bytes | None, numbers: Sequence[int]) -> list[Line]:
-    """Those of some lines of a file that are memories."""
+    """Select those of some lines of a file that are memories."""
     lines = lines_of(data or b"")
     return [lines[number] for number in numbers if lines[number].entry is not None]
 
 
 def _file_row(path: str, data: bytes | None) -> Row | None:
-    """A notes file as the journal has it."""
+    """Make the journal's row of a notes file."""
     return None if data is None else Row(path, {"path": path, "bytes": data}, table=NOTES_FILE)
 
 
 def _bytes_of(change: Change | None, version: str) -> bytes | None:
-    """What a journaled notes file contained before a change, or after it."""
+    """The bytes of a journaled notes file before or after a change."""
     row = getattr(change, version)
     data = row.values["bytes"] if isinstance(row, Row) else None
     return data if isinstance(data, bytes) else None
@@ -236,28 +236,28 @@ def _bytes_of(change: Change | None, version: str) -> bytes | None:
 
 @dataclass(slots=True)
 class Outcome:
-    """A file after some changes, and what these came to."""
+    """A file after some changes, and the results of these."""
 
     data: bytes | None = None
     tally: ApplyResult = field(default_factory=ApplyResult)
     changes: list[RowChange] = field(default_factory=list)
-    """For the journal: of each step the memories, then the file."""
+    """For the journal: the memories and then the file of each step."""
     rows: list[tuple[Change, Row]] = field(default_factory=list)
     """New rows, each with its change."""
 
     def add(self, other: Outcome) -> None:
-        """Add what other changes came to; `data` is left to the caller."""
+        """Add the results of other changes; the caller sets `data`."""
         self.tally.add(other.tally)
         self.changes += other.changes
         self.rows += other.rows
 
     def add_conflict(self, wanted: Row, existing: Row | None, *, skipped: bool) -> None:
-        """Note a line that is not as it was expected, or is missing."""
+        """Record a line that differs from the expected one, or is missing."""
         conflict = RowConflict(wanted, existing, "deleted" if existing is None else "changed")
         self.tally.add_conflict(conflict, skipped=wanted.id if skipped else None)
 
     def record(self, change: Change, before: Row | None, after: Row | None) -> None:
-        """Count a memory that was written, and note it for the journal."""
+        """Count a written memory, and record it for the journal."""
         self.changes.append(RowChange(before, after, reverses=change.reverses))
         self.tally.written += 1
         self.rows += [] if after is None else [(change, after)]
@@ -265,14 +265,14 @@ class Outcome:
 
 @dataclass(slots=True, eq=False)
 class _LineEdit:
-    """A line that becomes another one: no `old` inserts it before the line `gap`, no `new` deletes it."""
+    """The replacement of a line: without `old` it is inserted before the line `gap`, without `new` it is deleted."""
 
     change: Change
     old: Line | None
     new: bytes
     gap: int = -1
     index: int = -1
-    """Which line of the new file it is."""
+    """Its line number in the new file."""
 
 
 class LineEditor:
@@ -293,7 +293,7 @@ class LineEditor:
         for change in changes:
             if change.before is not None and not is_new(change):
                 self._change(change, change.before, on_conflict)
-        # From the first line on: each then finds the lines above it in place.
+        # Restore from the top down, so that the lines above each one are already in place.
         for change in sorted(changes, key=_line_number):
             if isinstance(change.after, Row) and change.before is None and not is_new(change):
                 self._restore(change, change.after)
@@ -320,7 +320,7 @@ class LineEditor:
             self._edits.append(_LineEdit(change, line, new))
 
     def _find(self, expected: RowVersion | Row) -> Line | None:
-        """The line of the same content that is nearest to where it was; each line is found once."""
+        """Find the line with the same content that is closest to its old position; each line is found once."""
         state = state_of_line(str(expected.values["content"])) if isinstance(expected, Row) else expected.state
         candidates, near = self._by_state[state], number_of(expected.id)
         line = min(candidates, key=lambda line: abs((line.entry or 0) - near), default=None)
@@ -329,7 +329,7 @@ class LineEditor:
         return line
 
     def _miss(self, change: Change, expected: RowVersion | Row, on_conflict: OnConflict) -> None:
-        """The line is not as it was expected; whether another one has its number shows whether it is missing."""
+        """Handle a line that differs: it is missing if no other line has its number, else it has changed."""
         after, number = change.after, number_of(expected.id)
         existing = self._note.row(self._entries[number]) if 0 <= number < len(self._entries) else None
         is_there = isinstance(after, Row) and self._by_state[state_of_line(after.entry().content)]
@@ -351,7 +351,7 @@ class LineEditor:
         return line.raw if wanted == line.content else with_content(line.raw, checked_content(wanted, line.content))
 
     def _restore(self, change: Change, row: Row) -> None:
-        """Put a deleted line back below the line that it was below."""
+        """Insert a deleted line below the line that was above it."""
         raw, lines = _raw_of(row), [line.raw for line in self._lines]
         inserted = [edit.new for edit in self._edits if edit.old is None]
         if [*lines, *inserted].count(raw) >= int(row.values.get("alike") or 1):
@@ -361,13 +361,13 @@ class LineEditor:
         self._edits.append(_LineEdit(change, None, raw, gap))
 
     def _write(self, appended: Sequence[_LineEdit]) -> None:
-        """Put the new file together, and note each change with its rows in the old and the new file."""
+        """Assemble the new file, and record each change with its rows in the old and the new file."""
         by_gap: dict[int, list[_LineEdit]] = defaultdict(list)
         for edit in self._edits:
             by_gap[edit.gap if edit.old is None else edit.old.index].append(edit)
         new: list[bytes] = []
         for index in range(len(self._lines) + 1):
-            # Lines come before the one whose place they take.
+            # Inserted lines come before the line at their position.
             for edit in sorted(by_gap[index], key=lambda edit: edit.old is not None):
                 edit.index = len(new)
                 new += [edit.new] if edit.new else []
@@ -389,7 +389,7 @@ class LineEditor:
 
 
 def _new_line(memory: object) -> bytes:
-    """The line that ZeroClaw writes for a new memory. Raises Refused for what no line can be."""
+    """Format a new memory as ZeroClaw does. Raises Refused for a memory that cannot be a line."""
     if isinstance(memory, Draft):
         content = checked_content(memory.content)
         if "\n" in memory.key or "\r" in memory.key:

@@ -1,4 +1,4 @@
-"""The parts of a PostgreSQL URL: for messages, which never show the password, and for the driver."""
+"""The parts of a PostgreSQL URL, for the driver and for messages, which never show the password."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ OPTIONS_OF_ZEROCLAW = (
     *("connect_timeout", "tcp_user_timeout", "keepalives", "keepalives_idle", "keepalives_interval"),
     "keepalives_retries",
 )
-"""The options of a URL that ZeroClaw's driver knows; it refuses every other."""
+"""The URL options that ZeroClaw's driver accepts; it refuses all others."""
 TABLE_OPTIONS = ("schema", "table")
-"""Options of this program alone: which table of the database to open."""
+"""URL options of this program alone: which table of the database to open."""
 CERTIFICATE_OPTIONS = ("sslrootcert", "sslcert", "sslkey")
 """Options that name files for TLS, which ZeroClaw's driver does not know."""
 
-USUAL_SCHEMA, USUAL_TABLE = "public", "memories"
-"""Where ZeroClaw keeps its memories unless its config names another table."""
+DEFAULT_SCHEMA, DEFAULT_TABLE = "public", "memories"
+"""ZeroClaw's default schema and table."""
 
 _DEFAULT_PORT = 5432
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresAddress:
-    """Where to connect and as whom."""
+    """The hosts, database and user to connect with."""
 
     hosts: tuple[tuple[str, int], ...]
     """Each host with its port; a host that begins with `/` is the folder of a Unix socket."""
@@ -56,16 +56,16 @@ class PostgresAddress:
         return "require" if is_bound and not mode.startswith("verify") else mode
 
     def location(self, schema: str, table: str) -> str:
-        """The URL without its password, and with schema and table where they are not the usual ones."""
+        """The URL without its password, and with schema and table if they are not the defaults."""
         place = quote(self.place, safe="[]:")
-        names = (("schema", schema, USUAL_SCHEMA), ("table", table, USUAL_TABLE))
+        names = (("schema", schema, DEFAULT_SCHEMA), ("table", table, DEFAULT_TABLE))
         options = urlencode([(name, value) for name, value, usual in names if value != usual])
         url = f"postgres://{quote(self.user)}@{place}/{quote(self.database)}"
         return f"{url}?{options}" if options else url
 
 
 def read_url(url: str) -> PostgresAddress:
-    """Read a URL as ZeroClaw's driver does. Raises UsageError, which names no part that may hold the password."""
+    """Parse a URL as ZeroClaw's driver does. Raises UsageError without any part that may contain the password."""
     scheme, _, rest = url.partition("://")
     if scheme not in ("postgres", "postgresql"):
         raise UsageError("The database URL does not begin with postgres:// or postgresql://.", hint=SHAPE)
@@ -100,12 +100,12 @@ def _read_option(pair: str) -> tuple[str, str]:
     return name, unquote(value)
 
 
-def _read_host(text: str, usual_port: str) -> tuple[str, int]:
-    """A host with its port. Raises UsageError."""
+def _read_host(text: str, default_port: str) -> tuple[str, int]:
+    """Parse a host with its port. Raises UsageError."""
     host, _, port = text.partition(":")
     if text.startswith("["):
         host, _, port = text[1:].partition("]")
-    port = port.removeprefix(":") or usual_port or str(_DEFAULT_PORT)
+    port = port.removeprefix(":") or default_port or str(_DEFAULT_PORT)
     if not host:
         raise UsageError("The database URL names no host.", hint=SHAPE)
     if not (port.isdecimal() and 0 < int(port[:6]) < 65536):

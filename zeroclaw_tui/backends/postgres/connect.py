@@ -1,4 +1,4 @@
-"""Connections to one PostgreSQL database: asyncpg's pool, also behind PgBouncer, and what its errors mean."""
+"""Connections to one PostgreSQL database: asyncpg's pool, also behind PgBouncer, and the translation of errors."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from zeroclaw_tui.memory.errors import (
     UsageError,
 )
 
-USUAL_SECONDS = 10.0
-"""How long connecting may take where neither the config nor the URL says."""
-MOST_CONNECTIONS = 4
-"""The most that are open at once."""
+DEFAULT_SECONDS = 10.0
+"""The default connection timeout, used if neither the config nor the URL has one."""
+MAX_CONNECTIONS = 4
+"""The maximum number of open connections."""
 STATEMENT_SECONDS = 30.0
-"""How long the server works on a statement."""
+"""The timeout of a statement on the server."""
 PASS_SECONDS = 120.0
-"""The same for one that counts or compares every row."""
+"""The timeout of a statement that counts or compares every row."""
 LONG_SECONDS = 300.0
-"""The same for one that fetches every row."""
+"""The timeout of a statement that fetches every row."""
 _IDLE_SECONDS = 60.0
 _GRACE_SECONDS = 5.0
 _ROLLBACK_SECONDS = 2.0
 LOCK_SECONDS = 10
 """How long a change waits for a row that another program has locked."""
-# In one message; behind a pooler nothing may be set for longer than one transaction.
+# Sent as one message; behind a pooler, settings must not outlive the transaction.
 _BEGIN = (
     "{begin}; SET LOCAL statement_timeout = {milliseconds:.0f}; SET LOCAL lock_timeout = '{lock}s'; "
     "SET LOCAL cursor_tuple_fraction = 1; SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD'; "
@@ -107,14 +107,14 @@ _STATEMENT_ERRORS: Mapping[str, _Failure] = {
     "53": (Refused, "{server} ran out of space or memory.", _LOG),
     "": (Refused, "{server} refused a statement (code {code}).", _LOG),
 }
-"""Kind, sentence and hint by SQLSTATE, by its first two letters (the class), or by "" for all others."""
+"""Exception class, sentence and hint by SQLSTATE, by its first two letters (the class), or by "" for all others."""
 
 
 class Connections:
-    """A pool of a few connections, made on use. Every statement runs in a transaction of its own.
+    """A pool of a few connections, opened on use. Every statement runs in its own transaction.
 
-    Limits and time zone are set for one transaction (SET LOCAL) and no statement is prepared by name, so a pooler may
-    hand each transaction to another server. Errors of the driver become InspectorErrors without any secret. A broken
+    Timeouts and time zone are set per transaction (SET LOCAL) and no statement is prepared by name, so a pooler may
+    send each transaction to another server. Driver errors are raised as InspectorErrors without any secret. A broken
     connection is replaced at the next use.
     """
 
@@ -125,9 +125,9 @@ class Connections:
         self._readings: set[asyncio.Timeout] = set()
 
     async def open(self) -> None:
-        """Connect once, so that problems show now.
+        """Connect once, so that problems are raised now.
 
-        Raises NotReachable, UsageError, and Refused where the server is not PostgreSQL.
+        Raises NotReachable, UsageError, and Refused if the server is not PostgreSQL.
         """
         self._pool = self._pool or await self._make_pool()
         async with self.reading() as connection:
@@ -139,7 +139,7 @@ class Connections:
             )
 
     async def disconnect(self) -> None:
-        """Cancel the statements that read, whose tasks get SearchInterrupted, and close every connection."""
+        """Cancel reading statements, which raises SearchInterrupted in their tasks, and close all connections."""
         now = asyncio.get_running_loop().time()
         for reading in self._readings:
             reading.reschedule(now)
@@ -148,12 +148,12 @@ class Connections:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_ROLLBACK_SECONDS):
                     await pool.close()
-            # The loop closes the socket of a terminated connection in its next round.
+            # The event loop closes the socket of a terminated connection in its next iteration.
             await asyncio.sleep(0)
 
     @asynccontextmanager
     async def reading(self, *, seconds: float = STATEMENT_SECONDS) -> AsyncIterator[asyncpg.Connection]:
-        """Begin a read-only transaction in which a statement may take `seconds`.
+        """Begin a read-only transaction with a statement timeout of `seconds`.
 
         Raises NotReachable, Refused, Locked, and SearchInterrupted after `disconnect`.
         """
@@ -178,9 +178,9 @@ class Connections:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[asyncpg.Connection]:
-        """Begin a transaction that is committed at the end and rolled back by any exception.
+        """Begin a transaction that is committed at the end and rolled back on any exception.
 
-        The error is unsure if COMMIT was sent and no answer came: the server may still commit.
+        If COMMIT was sent but not answered, the error has `is_unsure` set: the server may still commit.
         """
         is_committing = False
         try:
@@ -195,9 +195,9 @@ class Connections:
 
     @asynccontextmanager
     async def _transaction(self, begin: str, seconds: float) -> AsyncIterator[asyncpg.Connection]:
-        """Lend a connection in a transaction, and turn errors of the driver into InspectorErrors.
+        """Yield a connection in a transaction, and raise driver errors as InspectorErrors.
 
-        Once COMMIT is sent its answer is awaited, even if the task is cancelled in the meantime.
+        Once COMMIT is sent, its answer is awaited even if the task is cancelled.
         """
         if self._pool is None:
             raise self._failure(_STATEMENT_ERRORS, "08")
@@ -229,12 +229,12 @@ class Connections:
             await pool.release(connection)
 
     def _make_pool(self) -> asyncpg.Pool:
-        """Like ZeroClaw, read no PG* variable and no ~/.pgpass: host, user, password and database are always given."""
+        """Create the pool. All parameters are passed, so that asyncpg ignores PG* variables and ~/.pgpass, as ZeroClaw."""
         address, options = self.address, self.address.options
         settings = {"application_name": "zeroclaw-tui", **options}
         files = {name: options[name] for name in CERTIFICATE_OPTIONS if name in options}
         return asyncpg.create_pool(
-            # asyncpg takes the files for TLS in no other way.
+            # asyncpg accepts the TLS files in the URL only.
             f"postgres://?{urlencode(files)}",
             host=[host for host, _ in address.hosts],
             port=[port for _, port in address.hosts],
@@ -247,7 +247,7 @@ class Connections:
             server_settings={name: settings[name] for name in ("application_name", "options") if settings.get(name)},
             timeout=self._connect_seconds,
             min_size=0,
-            max_size=MOST_CONNECTIONS,
+            max_size=MAX_CONNECTIONS,
             statement_cache_size=0,
             command_timeout=patience(STATEMENT_SECONDS),
             max_inactive_connection_lifetime=_IDLE_SECONDS,
@@ -255,7 +255,7 @@ class Connections:
         )
 
     def _failure(self, table: Mapping[str, _Failure], reason: str, error: Exception | None = None) -> InspectorError:
-        """The error for a reason. The server's own words are not shown, as they may repeat what was sent."""
+        """Make the error for a reason. The server's own message is not shown, as it may quote a statement's values."""
         address = self.address
         kind, sentence, hint = table.get(reason) or table.get(reason[:2]) or table[""]
         detail = getattr(error, "verify_message", None) or getattr(error, "strerror", None)
@@ -275,7 +275,7 @@ class Connections:
 
 
 async def _roll_back(connection: asyncpg.Connection) -> None:
-    """Roll back soon, or else end the connection, which rolls back too: the next caller must find no transaction."""
+    """Roll back with a short timeout, or else close the connection: the next caller must not find a transaction."""
     try:
         async with asyncio.timeout(_ROLLBACK_SECONDS):
             await connection.execute("ROLLBACK")
@@ -287,7 +287,7 @@ async def _roll_back(connection: asyncpg.Connection) -> None:
 
 
 def _terminate(connection: asyncpg.Connection) -> None:
-    """End a connection at once; the pool makes another when it is needed."""
+    """Close a connection at once; the pool opens another when it is needed."""
     if not _is_closed(connection):
         connection.terminate()
 
@@ -296,34 +296,34 @@ def _is_closed(connection: asyncpg.Connection) -> bool:
     try:
         return bool(connection.is_closed())
     except asyncpg.InterfaceError:
-        # A closed connection is already back in the pool, and it answers no question.
+        # A closed connection is already back in the pool, and `is_closed` raises.
         return True
 
 
 async def _reset_nothing(connection: asyncpg.Connection) -> None:
-    """Leave the session alone: behind a pooler a reset would reach somebody else's."""
+    """Do not reset the session: behind a pooler it may be another client's."""
 
 
 def patience(seconds: float) -> float:
-    """How long to wait for the answer to a statement that may take `seconds`; then the server is silent."""
+    """The client's timeout for a statement with a server timeout of `seconds`; then the server does not answer."""
     return seconds + _GRACE_SECONDS
 
 
 async def in_batches(
     connection: asyncpg.Connection, statement: str, values: Sequence[Any], size: int, seconds: float
 ) -> AsyncIterator[Sequence[Any]]:
-    """Yield the records of a statement, at most `size` at a time, of one snapshot; once in each transaction.
+    """Yield the records of a statement from one snapshot, at most `size` at a time; usable once in a transaction.
 
-    `seconds` is the limit of each statement in that transaction.
+    `seconds` is the statement timeout of that transaction.
     """
-    # asyncpg's own cursors prepare by name, and behind a pooler another program may have used that name.
+    # asyncpg's own cursors use named prepared statements, and behind a pooler the name may be in use.
     await connection.execute(f"DECLARE each_row CURSOR FOR {statement}", *values, timeout=patience(seconds))
     while records := await connection.fetch(f"FETCH {size:d} FROM each_row", timeout=patience(seconds)):
         yield records
 
 
 def no_answer(address: PostgresAddress, seconds: float) -> NotReachable:
-    """The error for a server that does not answer in time."""
+    """Make the error for a server that does not answer in time."""
     return NotReachable(
         f"The database server {address.place} did not answer within {seconds:g} s.",
         hint=f"Check the firewall, and that connect_timeout_secs is long enough. {_RUNNING}",
@@ -331,7 +331,7 @@ def no_answer(address: PostgresAddress, seconds: float) -> NotReachable:
 
 
 def _connect_reason(error: Exception, address: PostgresAddress) -> str:
-    """Why no connection comes about, as a key of the table."""
+    """The reason of a connection error, as a key of _CONNECT_ERRORS."""
     match error:
         case asyncpg.PostgresError():
             needs_tls = any(word in str(error).lower() for word in ("no encryption", "ssl", "tls"))
@@ -341,7 +341,7 @@ def _connect_reason(error: Exception, address: PostgresAddress) -> str:
             return "driver"
         case ssl.SSLError():
             return "tls"
-        # Where a host has several addresses, asyncio puts all errors into one text.
+        # If a host has several addresses, asyncio joins all errors into one text.
         case OSError() if error.errno == errno.ECONNREFUSED or f"[Errno {errno.ECONNREFUSED}]" in str(error):
             return "refused"
         case socket.gaierror():

@@ -1,4 +1,4 @@
-"""Looking at a table and its rights, how it is, and how ZeroClaw makes it."""
+"""Inspect a table and the user's rights, report its health, and create it as ZeroClaw does."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _TYPES = {
     **dict.fromkeys(("created_at", "updated_at", "timestamp"), _TIME),
 }
 _NEEDED = ("id", "key", "content", "category")
-"""The columns that every form has."""
-_LOOK = """
+"""The columns that every form of the table has."""
+_INSPECT_TABLE = """
 SELECT current_user::text AS "user",
        current_database()::text AS database,
        current_setting('default_transaction_read_only') = 'on' OR pg_is_in_recovery() AS is_read_only,
@@ -84,19 +84,22 @@ INSERT INTO "{schema}"."agents" VALUES ('{agent}', 'default', now()) ON CONFLICT
 """
 
 
-def checked_name(what: str, name: str) -> str:
-    """A schema's or table's name. Raises UsageError for one that ZeroClaw or PostgreSQL does not take."""
+def checked_name(kind: str, name: str) -> str:
+    """Check the name of a schema or table. Raises UsageError for one that ZeroClaw or PostgreSQL does not accept."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,62}", name):
         raise UsageError(
-            f'The {what} "{shown(name)}" is no name that ZeroClaw takes.',
+            f'The {kind} "{shown(name)}" is not a name that ZeroClaw accepts.',
             hint="Use at most 63 letters, digits and _, and no digit first.",
         )
     return name
 
 
-async def look_at(connection: asyncpg.Connection, schema: str, name: str) -> Table:
-    """Look at what has this name, a table of memories or not; without its agents."""
-    found, columns = await connection.fetchrow(_LOOK, schema, name), await connection.fetch(_COLUMNS, schema, name)
+async def inspect_table(connection: asyncpg.Connection, schema: str, name: str) -> Table:
+    """Inspect the relation with this name, a table of memories or not, without reading its agents."""
+    found, columns = (
+        await connection.fetchrow(_INSPECT_TABLE, schema, name),
+        await connection.fetch(_COLUMNS, schema, name),
+    )
     return Table(
         schema=schema,
         name=name,
@@ -107,11 +110,11 @@ async def look_at(connection: asyncpg.Connection, schema: str, name: str) -> Tab
 
 
 async def read_table(connection: asyncpg.Connection, schema: str, name: str) -> Table:
-    """Look at the table. Raises NothingYet where there is none, Unreadable for another program's, naming why.
+    """Inspect the table and read its agents. Raises NothingYet if it is missing, Refused if the user may not read it.
 
-    Raises Refused where the user may not read it.
+    Raises Unreadable with the reason if the table is another program's.
     """
-    table = await look_at(connection, schema, name)
+    table = await inspect_table(connection, schema, name)
     if table.kind is None:
         sentence = f"There is no table {table.shown_name} yet."
         raise NothingYet(sentence, hint="ZeroClaw creates it at its first start with this database.")
@@ -127,7 +130,7 @@ async def read_table(connection: asyncpg.Connection, schema: str, name: str) -> 
 
 
 async def _read_agents(connection: asyncpg.Connection, schema: str) -> dict[str, str]:
-    """The aliases of the agents by their ids; none where there is no such table, or the user may not read it."""
+    """Read the aliases of the agents by id; empty if the table is missing or the user may not read it."""
     named = f'"{schema}"."agents"'
     may = await connection.fetchval("SELECT has_table_privilege(to_regclass($1::text)::oid, 'SELECT')", named)
     if not may:
@@ -137,7 +140,7 @@ async def _read_agents(connection: asyncpg.Connection, schema: str) -> dict[str,
 
 
 def check_form(table: Table) -> None:
-    """Raise Unreadable for another program's table, naming why."""
+    """Raise Unreadable with the reason for another program's table."""
     needed = (*_NEEDED, *(("timestamp",) if table.is_tutorial else ("created_at", "updated_at")))
     types = _TYPES | ({"id": "uuid"} if table.is_tutorial else {})
     missing = [column for column in needed if not table.has(column)]
@@ -157,11 +160,11 @@ def check_form(table: Table) -> None:
 
 
 async def make_table(connection: asyncpg.Connection, schema: str, name: str, profile: ScoringProfile) -> None:
-    """Make schema, table, indexes and constraints as the ZeroClaw of that profile does, all of it or nothing.
+    """Create schema, table, indexes and constraints as the ZeroClaw version of the profile does, all or nothing.
 
-    Raises Refused where there is a table already, and where this user may not make one.
+    Raises Refused if the table exists, or if this user may not create it.
     """
-    found = await look_at(connection, schema, name)
+    found = await inspect_table(connection, schema, name)
     if found.kind is not None:
         raise Refused(f"There is a table {found.shown_name} already.")
     if not found.may_make:
@@ -175,7 +178,7 @@ async def make_table(connection: asyncpg.Connection, schema: str, name: str, pro
 
 
 async def health_of(connection: asyncpg.Connection, table: Table, location: str) -> Health:
-    """The facts and what follows from them; counts all rows once."""
+    """Collect the facts and findings; counts all rows once."""
     version = str(await connection.fetchval("SELECT current_setting('server_version')")).split()[0]
     embedded = "count(embedding)" if table.keeps_vectors else "0::bigint"
     statement = f"SELECT count(*) AS memories, {embedded} AS embedded FROM {table.quoted}"
@@ -190,6 +193,6 @@ async def health_of(connection: asyncpg.Connection, table: Table, location: str)
         facts |= {"embedded": rows["embedded"], "not embedded": rows["memories"] - rows["embedded"]}
     if table.form == "agents":
         facts["agents"] = sorted(table.agents.values())
-    # A role that may only read is enough for looking, and says nothing of the agent's own.
+    # A read-only role is enough for browsing, and does not mean that the agent's own role is read-only.
     findings = tuple(filter(None, [table.read_only_because]))
     return Health(True, f"{counted(rows['memories'])}, {facts['server']}, {table.shown_name}.", findings, facts)

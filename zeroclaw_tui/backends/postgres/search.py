@@ -1,4 +1,4 @@
-"""Recall on a PostgreSQL table as the ZeroClaw of a profile does it, and the nearest rows; nothing is written."""
+"""Recall from a PostgreSQL table as the ZeroClaw version of a profile does, and the nearest rows; read-only."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _WITHOUT_PGVECTOR = (
 )
 
 _WORD_IN_CONTENT = 0.1
-"""What ts_rank_cd gives for one word that a content has once; a key counts twice."""
+"""The ts_rank_cd score of a word that occurs once in a content; in a key it counts twice."""
 
 
 def needed_text(profile: ScoringProfile) -> str:
-    """What a memory must contain so that keywords find it."""
+    """What a memory must contain to be a keyword hit."""
     return "every word of the message" if profile.postgres_ranks else "the exact message"
 
 
 def threshold_meaning(profile: ScoringProfile, threshold: float) -> str:
-    """What the threshold means for the scores of keywords."""
+    """Explain the threshold in terms of keyword scores."""
     if not profile.postgres_ranks:
         return "PostgreSQL's hits have no score in this version, so the threshold excludes nothing."
     ranks = f"PostgreSQL ranks a word in the content at {_WORD_IN_CONTENT:.2f} and in the key at twice that"
@@ -52,11 +52,11 @@ async def recall(
     profile: ScoringProfile,
     query_vector: np.ndarray | None = None,
 ) -> StoreRecall:
-    """The answer of this table to a recall. Raises InspectorError kinds and SearchInterrupted.
+    """Run a recall on this table. Raises subclasses of InspectorError, and SearchInterrupted.
 
-    A table of ZeroClaw's recalls by keywords, the tutorial's by the cosine to the query's vector.
+    ZeroClaw's own table is searched by keywords, the tutorial's by the cosine to the query's vector.
     """
-    supported, notes = _served_by(table, request, profile)
+    supported, notes = _supported_by(table, request, profile)
     query = request.query.strip(WHITE_SPACE)
     if not can_hold(query):
         return StoreRecall((), "keyword", _WORDS_SCALE, (_NOT_STORABLE, *notes))
@@ -80,10 +80,10 @@ async def recall(
     return StoreRecall((), "vector", "cosine", (note, *notes))
 
 
-def _served_by(table: Table, request: RecallRequest, profile: ScoringProfile) -> tuple[RecallRequest, list[str]]:
-    """A request as this table and this profile serve it, and sentences on what cannot be served.
+def _supported_by(table: Table, request: RecallRequest, profile: ScoringProfile) -> tuple[RecallRequest, list[str]]:
+    """Reduce a request to what this table and profile support, with sentences about the dropped parts.
 
-    Raises Refused for a session or an agent that none can have there.
+    Raises Refused for a session or an agent with a name that PostgreSQL cannot store.
     """
     check_text(request.session_id, request.namespace, *(request.agents or ()))
     supported, notes = served(request, profile, has_agents=table.has("agent_id"))
@@ -97,7 +97,7 @@ def _served_by(table: Table, request: RecallRequest, profile: ScoringProfile) ->
 
 
 def _select(table: Table, request: RecallRequest) -> PostgresSelect:
-    """The rows of the session, the agents, the namespace and the times."""
+    """Select the rows of the requested session, agents, namespace and times."""
     select = PostgresSelect(table)
     if request.session_id is not None:
         select.also(f"m.session_id::text = {select.place(request.session_id)}")
@@ -117,8 +117,8 @@ def _select(table: Table, request: RecallRequest) -> PostgresSelect:
 async def _by_keywords(
     connections: Connections, select: PostgresSelect, query: str, limit: int, profile: ScoringProfile, notes: list[str]
 ) -> StoreRecall:
-    """Words from 0.5.7 on, one substring before: its score is of a type that ZeroClaw cannot read, so that its
-    memories have a rank alone."""
+    """Search for words in ZeroClaw >= 0.5.7, for one substring in older versions.
+    The older versions cannot read the type of that score, so their hits have only a rank."""
     has_full_text = profile.postgres_ranks
     if has_full_text:
         words = f"plainto_tsquery('simple', {select.place(query)})"
@@ -147,7 +147,7 @@ async def _by_cosine(
 ) -> StoreRecall:
     select.also("m.embedding IS NOT NULL")
     distance = _distance(select, vector)
-    # A vector of zeros has no direction, so that its distance is no number.
+    # The distance to a vector of zeros is NaN.
     cosine = f"nullif(1 - ({distance}), 'NaN')::float8"
     found = await _ranked(connections, select, cosine, distance, limit)
     entries = tuple(replace(one, vector_score=one.score, vector_rank=one.rank) for one in found)
@@ -158,7 +158,7 @@ async def _by_cosine(
 async def _ranked(
     connections: Connections, select: PostgresSelect, score: str, order: str, limit: int
 ) -> list[ScoredEntry]:
-    """The memories of a statement with their score, in an order."""
+    """Fetch the selected memories with their score, in the given order."""
     table = select.table
     columns = f"{table.entry_columns()}, {score} AS recall_score"
     statement = select.statement(columns, f"ORDER BY {order} LIMIT {select.place(limit)}")
@@ -170,7 +170,7 @@ async def _ranked(
 
 
 def _distance(select: PostgresSelect, vector: np.ndarray) -> str:
-    """The SQL of a row's cosine distance to a vector, which an index can serve."""
+    """The SQL of a row's cosine distance to a vector, in a form that can use an index."""
     where, written = select.table.schema_of_vector, f"[{','.join(map(repr, vector.tolist()))}]"
     return f"m.embedding OPERATOR({where}.<=>) CAST({select.place(written)} AS {where}.vector)"
 

@@ -16,11 +16,11 @@ from zeroclaw_tui.memory.statistics import QUARTER_SECONDS
 
 _FIELDS = ("session_id", "namespace", "agent_id", "key", "content")
 _TYPES = {list: "text[]", int: "bigint", datetime: "timestamp with time zone"}
-"""The types of values that are bound; of all others it is text."""
+"""The SQL types of bound values; all others are text."""
 
 
 class PostgresSelect(Select):
-    """A SELECT from a table. Its regular expression is matched elsewhere: the server reads other patterns."""
+    """A SELECT from a table. The regular expression of a filter is not part of it: the server's syntax differs."""
 
     def __init__(self, table: Table, filter: MemoryFilter = EVERYTHING) -> None:
         self.table = table
@@ -54,7 +54,7 @@ class PostgresSelect(Select):
                 return table.entry_columns(), table.entry_from
 
     def place(self, value: Any) -> str:
-        # Every place names its type, so that the server has nothing to guess and the driver nothing to look up.
+        # Every placeholder names its type, so that neither the server nor the driver has to infer it.
         self.values.append(value)
         return f"${len(self.values)}::{_TYPES.get(type(value), 'text')}"
 
@@ -75,7 +75,7 @@ class PostgresSelect(Select):
         return self.table.category_of(None if stored is None else str(stored))
 
     def of_agents(self, aliases: Sequence[str]) -> str:
-        # ZeroClaw makes up an id for an alias it does not know, and no row has it.
+        # For an unknown alias ZeroClaw generates an id, which no row has.
         ids = {alias: agent_id for agent_id, alias in self.table.agents.items()}
         return self.one_of("m.agent_id", [ids.get(alias, alias) for alias in aliases])
 
@@ -89,7 +89,7 @@ class PostgresSelect(Select):
         if not can_hold(plain):
             return ["FALSE"]
         place = self.place(plain)
-        # Under the collation C lower() knows the ASCII letters only, and takes a tenth of the time of translate().
+        # With the collation C, lower() changes ASCII letters only, and takes a tenth of the time of translate().
         lowered = 'lower(m.{}::text COLLATE "C")'
         return [f"({' OR '.join(f'position({place} IN {lowered.format(name)}) > 0' for name in ('content', 'key'))})"]
 
@@ -109,7 +109,7 @@ class PostgresSelect(Select):
         return "coalesce(octet_length(m.content), 0)"
 
     def sort_keys(self, sort: Sort) -> Sequence[str]:
-        # Text is compared code point by code point.
+        # Compare text by code points.
         match sort.field:
             case SortField.KEY:
                 return ('m.key COLLATE "C"', self._id)
@@ -131,7 +131,7 @@ class PostgresSelect(Select):
 
 
 def _is_uuid(text: str) -> bool:
-    """Whether a text is a UUID, in any of its spellings."""
+    """Whether a text is a UUID in any notation."""
     try:
         UUID(text)
     except ValueError:

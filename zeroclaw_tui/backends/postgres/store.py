@@ -1,4 +1,4 @@
-"""ZeroClaw's PostgreSQL store, and the table of the user's own tutorial."""
+"""ZeroClaw's PostgreSQL store, and the table of the tutorial for custom backends."""
 
 from __future__ import annotations
 
@@ -15,23 +15,30 @@ from zeroclaw_tui.backends.health import Health, StartCheck
 from zeroclaw_tui.backends.matching import TextSearch, has_patterns
 from zeroclaw_tui.backends.postgres import search
 from zeroclaw_tui.backends.postgres.address import (
+    DEFAULT_SCHEMA,
+    DEFAULT_TABLE,
     OPTIONS_OF_ZEROCLAW,
     SHAPE,
-    USUAL_SCHEMA,
-    USUAL_TABLE,
     PostgresAddress,
     read_url,
 )
 from zeroclaw_tui.backends.postgres.connect import (
+    DEFAULT_SECONDS,
     LONG_SECONDS,
     PASS_SECONDS,
     STATEMENT_SECONDS,
-    USUAL_SECONDS,
     Connections,
     in_batches,
     no_answer,
 )
-from zeroclaw_tui.backends.postgres.schema import check_form, checked_name, health_of, look_at, make_table, read_table
+from zeroclaw_tui.backends.postgres.schema import (
+    check_form,
+    checked_name,
+    health_of,
+    inspect_table,
+    make_table,
+    read_table,
+)
 from zeroclaw_tui.backends.postgres.select import PostgresSelect
 from zeroclaw_tui.backends.postgres.table import Table, state_of, vector_from
 from zeroclaw_tui.backends.postgres.write import PostgresWriter
@@ -56,7 +63,7 @@ if TYPE_CHECKING:
 _ROWS_AT_ONCE = 500
 _WHOLE_ROWS_AT_ONCE = 100
 _SMALL = 8 * 1024 * 1024
-"""Up to this size, in bytes without what is stored outside the rows, the version of a table looks at all its rows."""
+"""The maximum size in bytes, without TOAST, of a table whose version is computed from all its rows."""
 _SMALL_VERSION = "SELECT count(*)::text, coalesce(sum(xmin::text::bigint), 0)::text FROM {table}"
 _BIG_VERSION = """
 SELECT max({updated})::text, (SELECT (n_tup_ins + n_tup_upd + n_tup_del)::text FROM pg_stat_all_tables
@@ -65,14 +72,14 @@ SELECT max({updated})::text, (SELECT (n_tup_ins + n_tup_upd + n_tup_del)::text F
 
 
 class _RolledBack(Exception):
-    """Ends a transaction of which nothing is to stay."""
+    """Raised to roll back a transaction on purpose."""
 
 
 class PostgresMemory(SqlMemory):
     """A table of memories on a PostgreSQL server.
 
-    Reading never blocks a writer. `connections` makes connections at use, and new ones once a server that went away is
-    back.
+    Reading never blocks a writer. `connections` connects on use, and connects again after the server was
+    unreachable.
     """
 
     name = "postgres"
@@ -86,12 +93,12 @@ class PostgresMemory(SqlMemory):
         self,
         address: PostgresAddress,
         *,
-        schema: str = USUAL_SCHEMA,
-        table: str = USUAL_TABLE,
+        schema: str = DEFAULT_SCHEMA,
+        table: str = DEFAULT_TABLE,
         connect_seconds: float | None = None,
         read_only: bool = False,
     ) -> None:
-        """The table that the URL names; where it names none, that of `schema` and `table`."""
+        """Use the table named in the URL, or else `schema` and `table`."""
         self.schema_name = checked_name("schema", address.options.get("schema") or schema)
         self.table_name = checked_name("table", address.options.get("table") or table)
         self.address = address
@@ -101,12 +108,12 @@ class PostgresMemory(SqlMemory):
         self._table: Table | None = None
         self._seen: tuple[Table, Any] | None = None
         self._changes = 0
-        self.connect_seconds = connect_seconds or USUAL_SECONDS
+        self.connect_seconds = connect_seconds or DEFAULT_SECONDS
         self.connections = Connections(address, connect_seconds=self.connect_seconds)
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> PostgresMemory:
-        """The table a config names. Raises UsageError without a URL, and for a URL or a name that cannot be."""
+        """Use the table that a config names. Raises UsageError without a URL, and for an invalid URL or name."""
         settings = config.storage
         url = config.location or settings.get("db_url")
         if not isinstance(url, str) or not url.strip():
@@ -116,21 +123,21 @@ class PostgresMemory(SqlMemory):
         seconds = settings.get("connect_timeout_secs")
         return cls(
             read_url(url.strip()),
-            schema=str(settings.get("schema") or USUAL_SCHEMA),
-            table=str(settings.get("table") or USUAL_TABLE),
+            schema=str(settings.get("schema") or DEFAULT_SCHEMA),
+            table=str(settings.get("table") or DEFAULT_TABLE),
             connect_seconds=float(seconds) if isinstance(seconds, int) and seconds > 0 else None,
             read_only=config.read_only,
         )
 
     @property
     def table(self) -> Table:
-        """What the table has; only after `open`."""
+        """The description of the table; only after `open`."""
         if self._table is None:
             raise RuntimeError("open() comes first")
         return self._table
 
     async def open(self) -> None:
-        """Connect and look at the table; after NothingYet the connections stay open for `make`."""
+        """Connect and inspect the table; after NothingYet the connections stay open for `make`."""
         await self.connections.open()
         try:
             await self.reopen()
@@ -141,11 +148,11 @@ class PostgresMemory(SqlMemory):
             raise
 
     async def reopen(self) -> None:
-        """Look at the table again, and set what may be done with it."""
+        """Inspect the table again, and update `why_not` and `about`."""
         async with self.connections.reading() as connection:
-            self._look_at(await read_table(connection, self.schema_name, self.table_name))
+            self._use_table(await read_table(connection, self.schema_name, self.table_name))
 
-    def _look_at(self, table: Table) -> None:
+    def _use_table(self, table: Table) -> None:
         self._table = table
         self.why_not = {**self._asked_read_only, **table.why_not}
         if not table.is_tutorial:
@@ -162,7 +169,7 @@ class PostgresMemory(SqlMemory):
         self.about = self.about._replace(rule=rule._replace(crosses_sessions=False))
 
     async def close(self) -> None:
-        """Stop what runs and let go of every connection."""
+        """Cancel running statements and close every connection."""
         await self.connections.disconnect()
 
     @property
@@ -170,9 +177,9 @@ class PostgresMemory(SqlMemory):
         return Upkeep(maker=self)
 
     async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
-        """Connect, make the table as the ZeroClaw of that profile does, and look at it; with `dry_run` roll it back.
+        """Connect, create the table as the ZeroClaw version of the profile does, and open it; roll back a `dry_run`.
 
-        Raises Refused with the rights that are missing.
+        Raises Refused with the missing rights.
         """
         if dry_run and "write" in self.why_not:
             return
@@ -182,25 +189,25 @@ class PostgresMemory(SqlMemory):
             async with self.connections.writing() as connection:
                 await make_table(connection, self.schema_name, self.table_name, profile)
                 if dry_run:
-                    self._look_at(await read_table(connection, self.schema_name, self.table_name))
+                    self._use_table(await read_table(connection, self.schema_name, self.table_name))
                     raise _RolledBack
             await self.reopen()
 
     async def health(self) -> Health:
-        """The facts of server, table and rights, and what follows from them."""
+        """Report the facts of server, table and rights, and the findings."""
         async with self.connections.reading(seconds=LONG_SECONDS) as connection:
             return await health_of(connection, self.table, self.about.location)
 
     async def select(self, filter: MemoryFilter) -> PostgresSelect:
-        """The rows that a filter leaves; a pattern is matched here, since the server reads other patterns.
+        """Select the rows that match a filter; patterns are matched in Python, as PostgreSQL's syntax differs.
 
-        In those `\\b` is a backspace, and `\\p{L}` and named groups are errors.
+        In PostgreSQL `\\b` is a backspace, and `\\p{L}` and named groups are errors.
         """
         select = PostgresSelect(self.table, filter)
         return select.named("id", await self._ids_matching(filter, select)) if has_patterns(filter) else select
 
     async def _ids_matching(self, filter: MemoryFilter, select: PostgresSelect) -> Sequence[str]:
-        """The ids of the selected rows in whose key or content the patterns are found."""
+        """Find the ids of the selected rows whose key or content match the patterns."""
         search = await asyncio.to_thread(TextSearch, filter)
         statement = select.statement("m.id::text, m.key::text, m.content")
         ids: list[str] = []
@@ -237,7 +244,7 @@ class PostgresMemory(SqlMemory):
         return row.entry().version(state_of(row))
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
-        """By pgvector's cosine, or by the words."""
+        """Compare by pgvector's cosine, or by words."""
         if isinstance(to, str):
             return await super().near(to, limit)
         if not self.table.keeps_vectors:
@@ -254,32 +261,32 @@ class PostgresMemory(SqlMemory):
         return await search.near_by_vector(self.connections, self.table, to, limit)
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
-        """Recall as the ZeroClaw of that profile, by one statement."""
+        """Recall as the ZeroClaw version of the profile does, with one statement."""
         depth = depth_of(trial.request, deep=deep)
         wanted = replace(trial.request, limit=depth)
         found = await search.recall(self.connections, self.table, wanted, trial.profile, vector)
         return own_evidence(trial, found, depth)
 
     async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
-        """Show every row with every column, on a thread, in one consistent read."""
+        """Call `see` with every row and all its columns, on a thread, from one snapshot."""
         table = self.table
         select = await self.select(EVERYTHING if filter is None else filter)
         statement = select.statement(table.stored_columns, f"ORDER BY m.{table.updated}, m.id")
 
-        def show(records: Sequence[Any]) -> None:
+        def visit(records: Sequence[Any]) -> None:
             for record in records:
                 see(table.stored_row(record))
 
         async with self.connections.reading(seconds=PASS_SECONDS) as connection:
             async for records in in_batches(connection, statement, select.values, _WHOLE_ROWS_AT_ONCE, PASS_SECONDS):
-                await asyncio.to_thread(show, records)
+                await asyncio.to_thread(visit, records)
 
     async def version(self) -> int | None:
-        """Changes when somebody has written to the table, added a column or an agent.
+        """Changes when any program writes to the table, or adds a column or an agent.
 
-        In a small table the transactions that wrote its rows are added up, which is exact and seen at once. In a bigger
-        one PostgreSQL's own counters are read, which it brings up to date a second, at most ten, after a commit, and
-        the newest `updated_at`, which tells of a store at once.
+        For a small table it uses the sum of the transaction ids of all rows, which is exact and immediate. For a bigger
+        one it uses PostgreSQL's own counters, which are updated one to ten seconds after a commit, and the newest
+        `updated_at`, which changes immediately with a store.
         """
         async with self.connections.reading() as connection:
             table = await read_table(connection, self.schema_name, self.table_name)
@@ -287,7 +294,7 @@ class PostgresMemory(SqlMemory):
             statement = _SMALL_VERSION if size <= _SMALL else _BIG_VERSION
             written = await connection.fetchrow(statement.format(table=table.quoted, updated=table.updated))
         if table != self._table:
-            self._look_at(table)
+            self._use_table(table)
         if (table, written) != self._seen:
             self._seen = (table, written)
             self._changes += 1
@@ -303,7 +310,7 @@ class PostgresMemory(SqlMemory):
 
 
 async def probe(config: MemoryConfig, seconds: float) -> StartCheck:
-    """Connect without TLS, as ZeroClaw does at its start, and look at table and rights; nothing is written or locked.
+    """Connect without TLS, as ZeroClaw does at its start, and inspect table and rights, without writing or locking.
 
     Raises Unreadable for another program's table.
     """
@@ -317,7 +324,7 @@ async def probe(config: MemoryConfig, seconds: float) -> StartCheck:
             await connections.open()
             summary = f"connects in {(time.perf_counter() - began) * 1000:.0f} ms"
             async with connections.reading() as connection:
-                found = await look_at(connection, store.schema_name, store.table_name)
+                found = await inspect_table(connection, store.schema_name, store.table_name)
         if found.kind is not None:
             check_form(found)
     except TimeoutError:
@@ -328,13 +335,13 @@ async def probe(config: MemoryConfig, seconds: float) -> StartCheck:
     facts = [f"{vector}: ZeroClaw recalls from PostgreSQL by keywords only"]
     problem = _problem(found, address)
     if problem is None:
-        deed = "may create" if found.kind is None else "may read and write"
-        facts.insert(0, f"{deed} the table {found.shown_name}")
+        right = "may create" if found.kind is None else "may read and write"
+        facts.insert(0, f"{right} the table {found.shown_name}")
     return StartCheck(summary, tuple(facts), problem)
 
 
 def _check_url(address: PostgresAddress) -> None:
-    """Raise UsageError for an option with which ZeroClaw's driver does not connect."""
+    """Raise UsageError for a URL option that ZeroClaw's driver cannot connect with."""
     for name, value in address.options.items():
         asks_for_tls = name in ("sslmode", "channel_binding") and address.tls not in ("disable", "prefer")
         if name not in OPTIONS_OF_ZEROCLAW or asks_for_tls:
@@ -346,10 +353,10 @@ def _check_url(address: PostgresAddress) -> None:
 
 
 def _problem(found: Table, address: PostgresAddress) -> Refused | None:
-    """Why ZeroClaw could not make or use a table of its own.
+    """The reason why ZeroClaw cannot create or use its table, if there is one.
 
     It sends CREATE SCHEMA, CREATE TABLE and CREATE INDEX, each IF NOT EXISTS, at every start. PostgreSQL checks the
-    rights before it looks whether anything is to be made, and lets only a table's owner make an index.
+    rights before it checks existence, and lets only a table's owner create an index.
     """
     if found.is_read_only:
         return Refused(

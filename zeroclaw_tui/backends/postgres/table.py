@@ -1,4 +1,4 @@
-"""A table of memories in PostgreSQL: what it has, what its records become, and how values are written back."""
+"""A table of memories in PostgreSQL: its columns, and the conversion of records to memories and back."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WHY_NOT = {
     "namespace": ("namespace", "This table has no namespaces; ZeroClaw adds them with pgvector only."),
     "importance": ("importance", "This table has no importance; ZeroClaw adds it with pgvector only."),
 }
-"""The column that each ability needs, and why it is missing without that column."""
+"""The column that each capability needs, and the reason without that column."""
 _NEVER = {
     "superseded": "ZeroClaw does not supersede memories in PostgreSQL.",
     "superseded_by": "ZeroClaw does not supersede memories in PostgreSQL.",
@@ -43,33 +43,33 @@ _DIGEST = "substring(encode(sha256(convert_to(m.content, 'UTF8')), 'hex') FROM 1
 _VECTOR_HEAD = 4
 _PLAIN_NAME = """coalesce(substring(m.category from '^[{]"Custom":"(.*)"[}]$'), trim(m.category, '"'))"""
 _VARIANTS = {category: category.capitalize() for category in BUILT_IN_CATEGORIES}
-"""How serde writes them."""
+"""The built-in categories as serde writes them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """What a database has under the name of a table, and what the user may do there."""
+    """A table, existing or not, and the user's rights."""
 
     schema: str
     name: str
     user: str
     database: str
     is_read_only: bool
-    """Whether the server takes no writes."""
+    """Whether the server is read-only."""
     has_schema: bool
     may_make: bool
     """Whether the user may create schema and table."""
     may_read: bool
     may_write: bool
     kind: str | None
-    """PostgreSQL's letter for what has the name; None where there is nothing."""
+    """PostgreSQL's `relkind` of the relation with this name; None if there is none."""
     owns_table: bool
     schema_of_vector: str | None
-    """The schema of the extension vector; None where it is not installed."""
+    """The schema of the extension vector; None if it is not installed."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """Each column, also those nobody here knows, with its type as `format_type` spells it."""
+    """Every column, also unknown ones, with its type as formatted by `format_type`."""
     generated: frozenset[str] = frozenset()
-    """The columns that PostgreSQL computes itself, which cannot be written."""
+    """The generated columns, which cannot be written."""
     agents: Mapping[str, str] = field(default_factory=dict)
     """The aliases of the agents by id, in the form "agents"."""
 
@@ -87,24 +87,24 @@ class Table:
 
     @property
     def shown_name(self) -> str:
-        """Its name for a sentence."""
+        """Its name in sentences."""
         return f"{self.schema}.{self.name}"
 
     @property
     def quoted(self) -> str:
-        """Its name for a statement."""
+        """Its name in SQL."""
         return f'"{self.schema}"."{self.name}"'
 
     @property
     def read_only_because(self) -> str | None:
-        """Why nothing can be written, in a sentence."""
+        """Why the table cannot be written, as a sentence; None if it can."""
         if self.is_read_only:
             return "The database server is read-only: it is a replica or configured as read-only."
         return None if self.may_write else f"The user {shown(self.user)} may not write to the table {self.shown_name}."
 
     @property
     def grant(self) -> str:
-        """The statements that give the user every right that ZeroClaw needs."""
+        """A sentence with the statements that grant the user every right that ZeroClaw needs."""
         schema, user = f'"{self.schema}"', f'"{shown(self.user)}"'
         grants = [f'GRANT CREATE ON DATABASE "{shown(self.database)}" TO {user};']
         if self.has_schema:
@@ -114,7 +114,7 @@ class Table:
         return f"The owner of the database can run: {' '.join(grants)}"
 
     def has(self, column: str) -> bool:
-        """Whether there is that column."""
+        """Whether the table has a column."""
         return column in self.columns
 
     @property
@@ -129,18 +129,18 @@ class Table:
 
     @cached_property
     def keeps_vectors(self) -> bool:
-        """Whether the column `embedding` is of pgvector's type `vector(n)`, as ZeroClaw makes it."""
+        """Whether the column `embedding` has pgvector's type `vector(n)`, as in ZeroClaw's table."""
         return self.schema_of_vector is not None and self.dimensions is not None
 
     @cached_property
     def dimensions(self) -> int | None:
-        """How many numbers each vector has, where the column's type says so."""
+        """The dimensions of the vectors according to the column's type; None for another type."""
         found = re.search(r"\bvector\((\d+)\)$", self.columns.get("embedding", ""))
         return int(found[1]) if found else None
 
     @property
     def why_not(self) -> dict[str, str]:
-        """What the table cannot do, with a sentence for each."""
+        """The missing capabilities, with a reason for each."""
         why_not = _NEVER | {name: why for name, (column, why) in _WHY_NOT.items() if not self.has(column)}
         computed = (name for name in EDITABLE if name in self.generated)
         why_not |= {name: f"PostgreSQL itself computes the column {name}." for name in computed}
@@ -151,9 +151,9 @@ class Table:
         return why_not
 
     def entry_columns(self, content: str = "m.content") -> str:
-        """The select list of a memory, without its vector; `content` is what is read as its content.
+        """The select list for a memory without its vector; `content` is the SQL of its content.
 
-        Every value comes as text, number or null, so that no type has to be looked up.
+        Every value is a text, number or null, so that the driver does not have to look up types.
         """
         dimensions = "NULL::integer"
         if self.keeps_vectors:
@@ -173,8 +173,8 @@ class Table:
         return ", ".join(columns)
 
     def entry_from(self, record: Mapping[str, Any]) -> MemoryEntry:
-        """The memory. Its handle is its id; times are RFC 3339 in UTC with six digits of fraction."""
-        # A screen waits for hundreds of these: the values are taken by their place in `entry_columns`.
+        """Make the memory of a record. Its handle is its id; times are RFC 3339 in UTC with six fractional digits."""
+        # Unpack by the position in `entry_columns`, because a screen needs hundreds of these quickly.
         (memory_id, key, category, created, updated, size, session, namespace, importance, owner, dimensions, content,
          *_) = record.values()  # fmt: skip
         timestamp = rfc3339(created) or ""
@@ -197,32 +197,32 @@ class Table:
 
     @property
     def version_columns(self) -> str:
-        """The columns for `version_from`."""
+        """The select list for `version_from`."""
         columns = self.entry_columns("''")
         return f"{columns}, {_DIGEST} AS digest"
 
     def version_from(self, record: Mapping[str, Any]) -> RowVersion:
-        """The version of a row, of a record with `version_columns`."""
+        """Make the version of a row from a record with `version_columns`."""
         entry = self.entry_from(record)
         state = _state(entry.updated_at, record["key"], entry.category, entry.session_id, record["digest"])
         return entry.version(state)
 
     @property
     def stored_columns(self) -> str:
-        """The select list of a whole row: every column as text that PostgreSQL itself reads back to the same value."""
+        """The select list for a full row: every column as text that PostgreSQL converts back to the same value."""
         values = {name: f"{quoted(name)}::text" for name in self.columns} | {"embedding": self.vector_column}
         return ", ".join(f"{values[name]} AS {quoted(name)}" for name in self.columns)
 
     @property
     def vector_column(self) -> str:
-        """The SQL of a row's vector, to be read by `vector_from`."""
+        """The SQL of a row's vector, for `vector_from`."""
         return f"{self.schema_of_vector}.vector_send(embedding)" if self.keeps_vectors else "embedding::text"
 
     def stored_row(self, record: Mapping[str, Any]) -> Row:
-        """The row as it is stored.
+        """Make the full row of a record with `stored_columns`.
 
         Values have ZeroClaw's names: key, content, category, created_at, updated_at, session_id, namespace, importance
-        (a number), `embedding` as float32 little-endian bytes; other columns are text. The agent's alias is `agent`.
+        (a number), `embedding` as float32 little-endian bytes; other columns are text. `agent` is the agent's alias.
         The tutorial's `timestamp` is both created_at and updated_at.
         """
         values: dict[str, Value] = {name: record[name] for name in self.columns}
@@ -240,7 +240,7 @@ class Table:
         return Row(str(values["id"]), values, str(values["id"]), alias)
 
     def parameters(self, row: Row) -> dict[str, Any]:
-        """The value to bind for each column of a row, as text or None; `casts` has the SQL that converts it."""
+        """The parameter for each column of a row, as text or None; `casts` has the SQL that converts it."""
         bound = {name: _as_text(row.values.get(name)) for name in self.columns}
         bound["id"] = row.id
         if self.is_tutorial:
@@ -250,7 +250,7 @@ class Table:
 
     @property
     def casts(self) -> dict[str, str]:
-        """For each column how a text parameter becomes its value, %s for its place:
+        """The SQL that converts each column's text parameter, with %s as the placeholder:
         `CAST(%s::text AS timestamp with time zone)`."""
         return {
             name: f"CAST(%s::text AS {kind.replace('%', '%%')})"
@@ -259,7 +259,7 @@ class Table:
         }
 
     def category_of(self, stored: str | None) -> str:
-        """The plain name: `"Core"` is core, `{"Custom":"x"}` is x, anything else is itself."""
+        """The plain name of a stored category: `"Core"` is core, `{"Custom":"x"}` is x, anything else is unchanged."""
         if stored is None or not self.is_tutorial or stored[:1] not in ('"', "{"):
             return stored or ""
         try:
@@ -272,21 +272,21 @@ class Table:
         return custom if isinstance(custom, str) else stored
 
     def category_written(self, name: str) -> str:
-        """How this table writes a category."""
+        """The stored form of a category in this table."""
         if not self.is_tutorial:
             return name
         return json.dumps(_VARIANTS.get(name) or {"Custom": name}, ensure_ascii=False, separators=(",", ":"))
 
     @property
     def category_to_sort(self) -> str:
-        """The SQL of what to order by: the plain name, near enough for names without escapes."""
+        """The SQL expression for sorting by category: the plain name, exact for names without JSON escapes."""
         return f"lower({_PLAIN_NAME})" if self.is_tutorial else "m.category"
 
 
 def rfc3339(text: str | None) -> str | None:
-    """A time as PostgreSQL writes it (ISO, UTC) in RFC 3339 with six digits of fraction.
+    """Convert PostgreSQL's text of a time (ISO, UTC) to RFC 3339 with six fractional digits.
 
-    What RFC 3339 has no form for ("infinity", years before Christ) stays as it is; PostgreSQL reads both back.
+    Times that RFC 3339 cannot express ("infinity", years BC) are unchanged; PostgreSQL can parse both.
     """
     found = _MOMENT.fullmatch(text) if text else None
     if found is None:
@@ -296,7 +296,7 @@ def rfc3339(text: str | None) -> str | None:
 
 
 def state_of(row: Row) -> str:
-    """The state in the version of this row."""
+    """Compute the `state` for the version of a row."""
     values = row.values
     content = values["content"]
     digest = None if content is None else hashlib.sha256(str(content).encode()).hexdigest()[:16]
@@ -304,13 +304,13 @@ def state_of(row: Row) -> str:
 
 
 def _state(*parts: Value) -> str:
-    """A short text that differs where one of the parts does; other programs may leave the times alone."""
+    """Hash the parts of a row; the time alone is not enough, since other programs may not update it."""
     text = "\x00".join("\x01" if part is None else str(part) for part in parts)
     return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
 def vector_from(value: bytes | str | None) -> Value:
-    """A vector of `vector_column` as float32 little-endian; what is no vector of pgvector's stays text."""
+    """Convert a value of `vector_column` to float32 little-endian; text of another type is unchanged."""
     if not isinstance(value, bytes):
         return value
     numbers = array("f", value[_VECTOR_HEAD:])
@@ -319,7 +319,7 @@ def vector_from(value: bytes | str | None) -> Value:
 
 
 def vector_text(data: bytes) -> str:
-    """A vector, float32 little-endian, as pgvector reads it."""
+    """Format a float32 little-endian vector for pgvector."""
     numbers = array("f", data)
     if sys.byteorder == "big":
         numbers.byteswap()
@@ -334,12 +334,12 @@ def _as_text(value: Value) -> str | None:
 
 
 def can_hold(text: str) -> bool:
-    """Whether PostgreSQL can store a text: none with NUL, or with half of a surrogate pair."""
+    """Whether PostgreSQL can store a text: not with NUL or an unpaired surrogate."""
     return "\x00" not in text and is_unicode(text)
 
 
 def check_text(*texts: str | None) -> None:
-    """Raises Refused for a text that PostgreSQL cannot store: one with NUL, or with half of a surrogate pair."""
+    """Raise Refused for a text that PostgreSQL cannot store: one with NUL or an unpaired surrogate."""
     for text in filter(None, texts):
         if "\x00" in text:
             raise Refused("PostgreSQL stores no text with a NUL character.", hint="Remove it from the text.")

@@ -1,4 +1,4 @@
-"""Writing the rows of a PostgreSQL table by ZeroClaw's own rules, in short transactions."""
+"""Write the rows of a PostgreSQL table by ZeroClaw's own rules, in short transactions."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 _MICROSECOND = timedelta(microseconds=1)
 _AGENT = "id::text AS id, alias::text AS alias, created_at::text AS created_at"
 _NOT_COLUMNS = ("created_at", "updated_at")
-"""Names that values of a row may have although the tutorial's table has no such columns."""
+"""Row values that the tutorial's table has no columns for."""
 
 
 class PostgresWriter(TableWriter):
-    """Writes the rows of a table; a batch is one transaction, and the rows it has read stay locked until its end."""
+    """Writes the rows of a table; a batch is one transaction that locks the rows it reads until its end."""
 
     batch_rows = 500
 
@@ -44,7 +44,7 @@ class PostgresWriter(TableWriter):
         self._time = datetime.now(UTC)
 
     def _use_table(self, table: Table) -> None:
-        """Work with the table as it is in this batch: another program may have migrated it, or added agents."""
+        """Use the current state of the table in this batch: another program may have migrated it or added agents."""
         self.agents = dict(table.agents)
         self.table = replace(table, agents=self.agents)
         self.has_agents = table.form == "agents"
@@ -54,7 +54,7 @@ class PostgresWriter(TableWriter):
 
     @asynccontextmanager
     async def batch(self, *, dry_run: bool) -> AsyncIterator[None]:
-        """A transaction; read-only and without locks for a dry run."""
+        """Begin a transaction; for a dry run it is read-only and locks nothing."""
         connections = self._connections
         opened = connections.reading(seconds=PASS_SECONDS) if dry_run else connections.writing()
         self._locks_rows = not dry_run
@@ -72,7 +72,7 @@ class PostgresWriter(TableWriter):
         super().check(after)
 
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
-        """By one statement, in the order of the ids, so that two writers wait for each other without a deadlock."""
+        """Read with one statement in the order of ids, so that concurrent writers wait without a deadlock."""
         select = PostgresSelect(self.table)
         with_key = select.one_of("m.key", [key for _, key in keys])
         owners = {owner for owner, _ in keys if owner is not None}
@@ -85,7 +85,7 @@ class PostgresWriter(TableWriter):
     state_of = staticmethod(state_of)
 
     def later_than(self, stored: str) -> str:
-        """Later for each row, and later than the one stored."""
+        """Return a time later than the stored one, and different for each row."""
         self._time = max(self._time + _MICROSECOND, datetime.now(UTC))
         return moment_after(stored, self._time).isoformat(timespec="microseconds")
 
@@ -100,8 +100,8 @@ class PostgresWriter(TableWriter):
         )
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
-        """Its handle is its id. What no table has of another store's row is changed: NUL, bytes that are not UTF-8, ids
-        that are not UUIDs, vectors of another length, and times that are not times."""
+        """Restore a row, with its id as the handle. Values of other stores are converted: NUL, invalid UTF-8, ids that
+        are not UUIDs, vectors of another length, and invalid times."""
         restored = super().restored_row(row, existing, owner, new_id=new_id)
         values = {name: self._storable(name, value) for name, value in restored.values.items()}
         row_id = uuid_for(restored.id) if self.table.is_tutorial else restored.id
@@ -118,7 +118,7 @@ class PostgresWriter(TableWriter):
             await self._connection.execute(f"DELETE FROM {select.source} {select.where}", *select.values)
 
     async def change(self, row: Row, values: Mapping[str, Value]) -> Row:
-        """Only what differs."""
+        """Update only the columns that differ."""
         table = self.table
         select = PostgresSelect(table).named("id", [row.id])
         present, wanted = map(table.parameters, (row, replace(row, values={**row.values, **values})))
@@ -135,7 +135,7 @@ class PostgresWriter(TableWriter):
         return changed[0]
 
     async def insert(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """One statement for rows with values for the same columns: the table itself fills in the others."""
+        """Use one statement for all rows with values for the same columns, so that other columns get their defaults."""
         groups: dict[frozenset[str], list[Row]] = {}
         for row in rows:
             groups.setdefault(frozenset(row.values), []).append(row)
@@ -179,7 +179,7 @@ class PostgresWriter(TableWriter):
         return f'"{self.table.schema}"."agents"'
 
     async def _insert_group(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Insert rows; returns those whose id and key were free."""
+        """Insert rows; return those without a conflict in id or key."""
         table = self.table
         select = PostgresSelect(table)
         bound = [*map(table.parameters, rows)]
@@ -196,7 +196,7 @@ class PostgresWriter(TableWriter):
         )
 
     async def _why_not_inserted(self, row: Row) -> Exception:
-        """The error for a row that the table did not take."""
+        """Make the error for a row that was not inserted."""
         if await self.read([row], [(self.owner(row), row.key)]):
             return WriteConflict()
         return Refused(
@@ -211,11 +211,11 @@ class PostgresWriter(TableWriter):
         return unicode_text(text).replace("\0", "\ufffd") if isinstance(text, str) else text
 
     def _time_or_now(self, stored: Value) -> str:
-        """The text of a time as PostgreSQL has it, also infinity and years before Christ; now for any other text."""
+        """Format a time for PostgreSQL, including infinity and years BC; the current time for any other text."""
         text = as_text(stored)
         parsed = moment(text)
         if parsed is not None:
-            # PostgreSQL would round nanoseconds.
+            # Truncate here, because PostgreSQL would round nanoseconds.
             return parsed.isoformat(timespec="microseconds")
         return text if text.endswith(("infinity", " BC")) else self.later_than("")
 

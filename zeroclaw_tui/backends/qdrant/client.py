@@ -1,4 +1,4 @@
-"""Requests to one Qdrant collection over REST, and what it is."""
+"""REST requests to one Qdrant collection, and its description."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import httpx
 
 Point = dict[str, Any]
-"""A point as Qdrant's JSON has it: `id`, and `payload` and `vector` where they were requested."""
+"""A point in Qdrant's JSON: `id`, and `payload` and `vector` if they were requested."""
 Filter = Mapping[str, Any]
 """A filter or one condition of a filter, in Qdrant's JSON."""
 
@@ -118,7 +118,7 @@ class QdrantClient:
         return self._object(await self.request("GET", ""))
 
     async def count_points(self, filter: Filter | None = None) -> int:
-        """The exact number of points, or of those that a filter selects."""
+        """The exact number of points, or of those that match a filter."""
         body = {"exact": True} | ({"filter": filter} if filter else {})
         number = self._object(await self.request("POST", "/points/count", body)).get("count")
         return number if isinstance(number, int) else 0
@@ -138,7 +138,7 @@ class QdrantClient:
         return self._points(page.get("points")), page.get("next_page_offset")
 
     async def scroll(self, filter: Filter | None = None, *, vectors: bool = False) -> AsyncIterator[Point]:
-        """All points that a filter selects in the order of their ids, with payloads."""
+        """All points that match a filter, in the order of their ids, with payloads."""
         limit, offset = _PAGE_SIZE_WITH_VECTORS if vectors else _PAGE_SIZE, None
         while True:
             points, offset = await self.scroll_page(filter, limit, offset, vectors=vectors)
@@ -148,7 +148,7 @@ class QdrantClient:
                 return
 
     async def retrieve(self, ids: Sequence[int | str], *, vectors: bool = True) -> list[Point]:
-        """The points of these ids with payloads, in any order; ids without a point are left out."""
+        """The points with these ids and their payloads, in any order; ids without a point are left out."""
         found: list[Point] = []
         page_size = _PAGE_SIZE_WITH_VECTORS if vectors else _PAGE_SIZE
         for start in range(0, len(ids), page_size):
@@ -157,7 +157,7 @@ class QdrantClient:
         return found
 
     async def write(self, points: Sequence[Point]) -> None:
-        """Write points, and wait until Qdrant has applied that."""
+        """Write points, and wait until Qdrant has applied the write."""
         if points:
             await self.request("PUT", "/points?wait=true", {"points": points})
 
@@ -168,11 +168,11 @@ class QdrantClient:
             await http.aclose()
 
     async def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """The result of a request to the collection, or to a path below it."""
+        """Send a request to the collection or a path below it, and return its result."""
         import httpx
 
         address = self.address
-        # In a thread, because hundreds of vectors would make the screen stutter.
+        # On a thread, because encoding hundreds of vectors would block the screen.
         content = None if body is None else await asyncio.to_thread(json.dumps, body)
         try:
             if self._http is None:
@@ -233,7 +233,7 @@ class KeyRefused(NotReachable):
 
 
 def not_qdrant(server: str) -> NotReachable:
-    """The error for a server that does not answer as Qdrant does."""
+    """Make the error for a server that is not Qdrant."""
     return NotReachable(
         f"What answers at {server} is not Qdrant.", hint="Its HTTP port is 6333 by default; 6334 is for gRPC."
     )
@@ -305,7 +305,7 @@ def vectors_of(description: Any) -> Mapping[str, Any] | None:
 
 
 def wrong_length(expected: int, dimensions: int) -> Refused:
-    """The error for vectors of another length than those of the collection."""
+    """Make the error for vectors whose length differs from the collection's."""
     return Refused(
         f"The collection has vectors of {expected} numbers, not of {dimensions}.",
         hint=f"Set memory.embedding_dimensions to {expected} if the model makes such vectors, or choose another "

@@ -1,10 +1,10 @@
-"""Memory in a Qdrant collection, with recall as ZeroClaw does it: the nearest points, no threshold and no keywords.
+"""Memory in a Qdrant collection, with ZeroClaw's recall: the nearest points, without threshold and keywords.
 
 A point is an id, a payload and one vector. Payload fields that ZeroClaw does not write are preserved.
 
-Up to MAX_LOADED points are loaded once for lists, filters and counts. A new or deleted point is noticed at once, a
-changed one after LOADED_SECONDS_PER_POINT for each point; our own changes are always read again. Of a bigger collection
-the server gives counts, recall, and the points of named ids and keys.
+Up to MAX_LOADED points are loaded once for lists, filters and counts. They are loaded again at once if the number of
+points changes or this program writes, and else after LOADED_SECONDS_PER_POINT times the number of points. For a bigger
+collection the server provides counts, recall, and the points with given ids and keys.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ _FIELDS = {
 """The columns of a row, and the payload fields that ZeroClaw writes for them."""
 _ALWAYS_TEXT = ("key", "content", "category", "created_at")
 _UNNOTICED: Mapping[str, tuple[Value, ...]] = {"namespace": ("default",), "importance": (0.5,), "pinned": (0, False)}
-"""Values of columns that a point cannot have, whose loss nobody notices."""
+"""Default values of columns that a point cannot have, whose loss needs no note."""
 _NOTHING: Filter = {"has_id": []}
 _MAX_ID = 2**64
 
@@ -121,7 +121,7 @@ def point_of_row(row: Row) -> Point:
     """The point of a row of this collection."""
     payload: dict[str, Any] = json.loads(str(row.values[_OTHER_FIELDS]))
     for column, name in _FIELDS.items():
-        # An empty text is that of a field which is missing, or has another value.
+        # An empty text stands for a field that is missing or is not a text.
         if text := row.values.get(column):
             payload[name] = text
     payload.setdefault("content", "")
@@ -131,14 +131,14 @@ def point_of_row(row: Row) -> Point:
 
 
 def new_point_row(id: str, values: Mapping[str, Value], agent: str | None) -> Row:
-    """A row of these values; what they do not name is empty, and it is stored now."""
+    """Make a row of some values; the others are empty, and the time of creation is now."""
     owner = agent or DEFAULT_AGENT
     usual: dict[str, Value] = {"session_id": None, "agent_id": owner, _OTHER_FIELDS: "{}", "created_at": utc_now()}
     return Row(id, {**usual, **values, "id": id}, id, owner)
 
 
 def converted(row: Row, dimensions: int) -> Row:
-    """A row of any store as a collection would have it; a vector of another length is left out."""
+    """Convert a row of any store for a collection; a vector of another length is left out."""
     vector = row.values.get("embedding")
     fits = isinstance(vector, bytes) and len(vector) == 4 * dimensions
     if _OTHER_FIELDS in row.values and "agent_id" in row.values:
@@ -156,8 +156,8 @@ def converted(row: Row, dimensions: int) -> Row:
 class QdrantWriter(RowWriter):
     """Writes the points of a collection; the owner of a row is its agent.
 
-    Qdrant has no transactions: another program can write between the comparison and the write. The rows that are read
-    afterwards show it.
+    Qdrant has no transactions: another program can write between the comparison and the write. Reading the rows
+    afterwards reveals that.
     """
 
     keys_are_unique = False
@@ -179,7 +179,7 @@ class QdrantWriter(RowWriter):
             _require_unicode(str(after.values.get("key", "")), after.values.values())
 
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
-        """The oldest points first: of several with one key that one counts."""
+        """Read the oldest points first, because of several with the same key the oldest counts."""
         ids = [parsed for row in rows if (parsed := parse_id(self.identity(row))) is not None]
         points = await self._client.retrieve(ids)
         if keys:
@@ -218,7 +218,7 @@ class QdrantWriter(RowWriter):
         return new_point_row(existing.id if existing else str(uuid.uuid4()), values, draft.agent)
 
     def edited_row(self, row: Row, edit: Edit) -> Row:
-        """Without a vector if key or content changes, unless the edit brings one."""
+        """Drop the vector if key or content change, unless the edit has a new one."""
         values = {**row.values, **edit.values}
         if "session_id" in edit.values:
             values["session_id"] = self._session(edit.values["session_id"])
@@ -249,7 +249,7 @@ class QdrantWriter(RowWriter):
         }
 
     async def write(self, changes: Sequence[RowChange]) -> Mapping[str, Row]:
-        """Write all new points, then delete the others, then read what Qdrant has."""
+        """Write all new points, then delete the others, then read the points back."""
         rows = [one.after for one in changes if one.after is not None]
         await self._client.write([point_of_row(row) for row in rows])
         deleted = [parse_id(one.before.id) for one in changes if one.after is None and one.before is not None]
@@ -265,7 +265,7 @@ class QdrantWriter(RowWriter):
         return found
 
     def _session(self, session: Value) -> str | None:
-        """A session id as ZeroClaw writes it, with a note if that is another."""
+        """Sanitise a session id as ZeroClaw does, with a note if it changes."""
         stored = sanitised(as_text(session)) or None
         if session and stored != session:
             sentence = f"The session is stored as {stored!r}: ZeroClaw allows only letters, digits, _ and - here."
@@ -318,7 +318,7 @@ def parse_id(id: str) -> int | str | None:
 
 
 def _require_unicode(key: str, texts: Iterable[Value]) -> None:
-    """Raises Refused for text that JSON cannot carry."""
+    """Raise Refused for text that JSON cannot encode."""
     if not all(is_unicode(text) for text in texts if isinstance(text, str)):
         raise Refused(
             f"The memory {one_line(key)!r} has text that is not valid Unicode, and Qdrant accepts nothing else.",
@@ -337,7 +337,7 @@ def unpack_vector(data: bytes) -> list[float]:
 
 
 class TooManyPoints(Refused):
-    """A question that needs every point of a collection that is too big to load."""
+    """A request that needs every point of a collection that is too big to load."""
 
     def __init__(self, collection: str, points: int) -> None:
         super().__init__(
@@ -398,7 +398,7 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
         )
 
     async def open(self) -> None:
-        """Look at the collection. Raises NothingYet, NotReachable, and Unreadable for another program's."""
+        """Inspect the collection. Raises NothingYet, NotReachable, and Unreadable for another program's."""
         description, name = await self._client.describe(), shown(self._client.address.collection)
         vectors = vectors_of(description)
         if vectors is None:
@@ -429,7 +429,7 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
         return Upkeep(maker=self, embedder=self._embedder)
 
     async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
-        """Create the collection with the length of the embedder's vectors, cosine distance and no payload index.
+        """Create the collection with the embedder's dimensions, cosine distance and no payload index.
 
         Raises Refused without an embedder, and if the collection exists.
         """
@@ -470,7 +470,7 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
         return Loaded(ordered, backend=self.name, order_value=order_by_time)
 
     async def _find_entries(self, query: Query[Any]) -> Sequence[MemoryEntry]:
-        """Rows that are named by handles, ids or keys come from the server."""
+        """Fetch rows from the server if the query names handles, ids or keys."""
         if query.keys is not None:
             of_keys = {"must": [any_of("key", query.keys)]}
             rows = [row_of_point(point) async for point in self._client.scroll(of_keys)]
@@ -486,9 +486,9 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
         return await self._stored([entry.handle for entry in entries])
 
     async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
-        """The counts; in a collection that is too big to load only the total.
+        """Count memories; in a collection that is too big to load, only the total.
 
-        Qdrant's facets need a payload index, and ZeroClaw makes none.
+        Qdrant's facets need a payload index, which ZeroClaw does not create.
         """
         try:
             return await super().count_up(filter, now, by)
@@ -509,17 +509,17 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
         return replace(row.entry(), embedding_dimensions=self._dimensions)
 
     async def _stored(self, handles: Sequence[Handle], *, vectors: bool = True) -> list[Row]:
-        """The rows of these handles, read from the server."""
+        """Fetch the rows with these handles from the server."""
         ids = [parsed for handle in handles if (parsed := parse_id(str(handle))) is not None]
         points = await self._client.retrieve(ids, vectors=vectors)
         rows = {row.id: row for row in map(row_of_point, points)}
         return [rows[str(handle)] for handle in handles if str(handle) in rows]
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
-        """The nearest memories by the rules of the profile; none and a note without an embedder.
+        """Find the nearest memories by the rules of the profile; without an embedder, only a note.
 
-        Bounds in time apply after the limit, so each memory has its place before. Raises EmbeddingFailed if the query
-        cannot be embedded: ZeroClaw's own recall fails then too.
+        Time bounds apply after the limit, so `places` are the positions before. Raises EmbeddingFailed if the query
+        cannot be embedded, as ZeroClaw's own recall does.
         """
         request, profile = trial.request, trial.profile
         notes, conditions = ignored_parts(request, WHY_NOT), _recall_filter(request)
@@ -580,7 +580,7 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
         return QdrantWriter(self._client, self._dimensions, self._embed)
 
     def _embedding_problem(self) -> Refused | None:
-        """Why nothing can be embedded for this collection."""
+        """The reason why nothing can be embedded for this collection, if there is one."""
         if self._embedder is None:
             return Refused(self._no_embedder, hint="`zeroclaw onboard` sets it up.")
         found = self._embedder.dimensions
@@ -593,7 +593,7 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
         return self._embedder
 
     async def _embed(self, texts: Sequence[str]) -> list[bytes]:
-        """The vectors of texts. Raises Refused, EmbeddingFailed."""
+        """Embed texts. Raises Refused, EmbeddingFailed."""
         vectors: list[bytes] = []
         for result in await embed_each(self._require_embedder(), texts):
             if isinstance(result, InputRejectedError):

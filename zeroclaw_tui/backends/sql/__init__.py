@@ -1,1 +1,1 @@
-"""What the stores in SQL tables share: SQLite and PostgreSQL."""
+"""Code shared by the SQL stores: SQLite and PostgreSQL."""

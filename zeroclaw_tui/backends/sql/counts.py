@@ -1,4 +1,4 @@
-"""Counting the rows of a table by a column, or by numbers that are made of dates and sizes."""
+"""Count the rows of a table by a column, or by age, quarter hour and size."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _COLUMNS: Mapping[CountField, str] = {
 }
 """The column that a field needs."""
 _NUMBERS: Sequence[CountField] = ("quarter", "age", "size")
-"""The other fields. They are counted as one number, in whose base the last two are digits."""
+"""The other fields. They are counted as one number, in which the last two are digits of base `_BASE`."""
 _BASE = max(len(AGE_GROUPS), len(SIZE_GROUPS))
 _DAYS = (1, 7, 30)
 _UNDATED = -(10**9)
-"""A quarter hour before any that can be written."""
+"""A quarter hour before any possible date, for rows without a date."""
 
 
 def counted_together(select: Select, by: Sequence[CountField]) -> Sequence[Sequence[CountField]]:
-    """What each statement counts of the fields that the table has: one column, which may have an index; all numbers."""
+    """Group the fields of the table by statement: one for each column, to use its index, and one for all numbers."""
     columns = [field for field in by if field in _COLUMNS and select.column(_COLUMNS[field])]
     numbers = [field for field in _NUMBERS if field in by]
     return [*([field] for field in columns), *([numbers] if numbers else [])]
 
 
 class Counting:
-    """The statement that counts rows by one of `counted_together`, or all of them, and the counts of its groups.
+    """The statement that counts rows by one group of `counted_together`, or in total, and the counts from its result.
 
-    Only superseded rows are counted as such where the filter leaves out all others.
+    For the field "superseded" the filter must select superseded rows only.
     """
 
     def __init__(self, select: Select, now: str, fields: Sequence[CountField]) -> None:
@@ -54,7 +54,7 @@ class Counting:
 
     @property
     def statement(self) -> str:
-        """A SELECT of a value, how many rows have it, and the bytes of their contents."""
+        """A SELECT of a value, the number of rows with it, and the total size of their contents in bytes."""
         select, fields = self.select, self._fields
         if not fields:
             return select.statement("NULL, count(*), 0")
@@ -69,11 +69,11 @@ class Counting:
             if not is_part:
                 return select.statement(f"{value}, count(*), 0", "GROUP BY 1")
             value, size, read = "category", "0", f"{value} AS category"
-        # The subquery reads dates and sizes once for each row, however often they are compared, and no row by an index.
+        # The subquery computes date and size once for each row, and scans the table instead of an index.
         return f"SELECT {value}, count(*), {size} FROM ({select.statement(read, select.barrier)}) AS counted GROUP BY 1"
 
     def _number(self, field: CountField) -> str:
-        """The SQL of a number."""
+        """The SQL of a field as a number."""
         if field == "quarter":
             return f"coalesce({self.select.quarter('created')}, {_UNDATED})"
         if field == "age":
@@ -83,7 +83,7 @@ class Counting:
         return f"CASE {sizes} ELSE {len(SIZE_LIMITS)} END"
 
     def counts(self, groups: Iterable[Sequence[Any]], aliases: Mapping[str, str]) -> Counts:
-        """Add up the groups of the statement; `aliases` are those of the agents by id."""
+        """Sum the groups of the statement; `aliases` are the agents' aliases by id."""
         counters = {field: Counter[Any]() for field in self._fields}
         total = content = 0
         for value, rows, size in groups:
@@ -97,7 +97,7 @@ class Counting:
         return Counts(total, by, content)
 
     def _named(self, field: CountField, counter: Counter[Any], aliases: Mapping[str, str]) -> Mapping[Any, int]:
-        """The counts by the values that people know, in the order of Counts."""
+        """Convert the counts to the displayed values, in the order of Counts."""
         match field:
             case "age" | "size":
                 return {name: counter[at] for at, name in enumerate(AGE_GROUPS if field == "age" else SIZE_GROUPS)}

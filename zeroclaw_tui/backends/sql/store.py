@@ -1,4 +1,4 @@
-"""Reading a store that is a table: `rows` and `count_up` for every engine."""
+"""Read a store that is a table: `rows` and `count_up` for every engine."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-NAMES_AT_ONCE = 2000
-"""The most ids or keys that one statement looks for."""
+NAME_BATCH_SIZE = 2000
+"""The maximum number of ids or keys in one statement."""
 
 
 class SqlMemory(RowMemory, SearchedMemory):
@@ -27,24 +27,24 @@ class SqlMemory(RowMemory, SearchedMemory):
 
     @abstractmethod
     async def select(self, filter: MemoryFilter) -> Select:
-        """The rows that a filter leaves. Raises UsageError for a pattern that cannot be read or takes too long."""
+        """Select the rows that match a filter. Raises UsageError for a pattern that is invalid or takes too long."""
 
     @abstractmethod
     async def fetch_records(
         self, select: Select, statement: str, make: Callable[[Any], T], *, takes_long: bool = False
     ) -> Sequence[T]:
-        """What `make` gives for each record of a statement.
+        """Fetch the records of a statement, each converted by `make`.
 
-        `takes_long` says that it may look at every row.
+        `takes_long` means that the statement may read every row.
         """
 
     @abstractmethod
     async def stored_rows(self, handles: Sequence[Handle]) -> Sequence[Row]:
-        """The rows at these handles, in this order; deleted rows are left out."""
+        """Fetch the full rows at these handles, in this order; deleted rows are left out."""
 
     @abstractmethod
     async def agent_aliases(self) -> Mapping[str, str]:
-        """The aliases of the agents by id."""
+        """Read the aliases of the agents by id."""
 
     async def rows(self, query: Query[T]) -> Sequence[T]:
         found: Any
@@ -58,13 +58,13 @@ class SqlMemory(RowMemory, SearchedMemory):
         return read
 
     async def _handles(self, query: Query[Any]) -> Sequence[Handle]:
-        """The handles of a query's rows; given handles are taken as they are where no filter narrows them."""
+        """Find the handles of a query's rows; given handles are returned unchecked if there is no filter."""
         if query.handles is not None and query.filter == EVERYTHING:
             return list(dict.fromkeys(query.handles))
         return await self.rows(query._replace(read=HANDLES))
 
     async def _page(self, query: Query[Any]) -> Sequence[Any]:
-        """The rows of a filter in their order, by one statement."""
+        """Fetch one page of the rows that match a filter, with one statement."""
         select = await self.select(query.filter)
         order = select.order(query.sort)
         if query.prefix is not None:
@@ -75,7 +75,7 @@ class SqlMemory(RowMemory, SearchedMemory):
         return await self.fetch_records(select, statement, make, takes_long=select.takes_long(query))
 
     async def _named_rows(self, query: Query[Any]) -> Sequence[Any]:
-        """The rows with one of the query's handles, ids or keys."""
+        """Fetch the rows with one of the query's handles, ids or keys."""
         named = {"handle": query.handles, "id": query.ids, "key": query.keys}
         column, names = next(
             (column, list(dict.fromkeys(names))) for column, names in named.items() if names is not None
@@ -86,8 +86,8 @@ class SqlMemory(RowMemory, SearchedMemory):
         if name is None:
             return []
         by_name: dict[Any, list[Any]] = {}
-        for start in range(0, len(names), NAMES_AT_ONCE):
-            some = select.named(column, names[start : start + NAMES_AT_ONCE])
+        for start in range(0, len(names), NAME_BATCH_SIZE):
+            some = select.named(column, names[start : start + NAME_BATCH_SIZE])
             statement = some.statement(f"{columns}, {name} AS name", f"ORDER BY {some.stored_order}")
             for found, row in await self.fetch_records(
                 some, statement, lambda record: (record[-1], make(record)), takes_long=query.filter.looks_for_text

@@ -1,4 +1,4 @@
-"""How a SQLite database is, as far as reading tells."""
+"""The health of a SQLite database, without writing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zeroclaw_tui.memory.text import are, counted
 from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS
 
 DAMAGE = ("SQLITE_CORRUPT", "SQLITE_CORRUPT_VTAB", "SQLITE_NOMEM")
-"""How SQLite calls damaged pages; a damaged length makes it ask for more memory than there is."""
+"""SQLite's errors for damaged pages; a damaged length makes it allocate more memory than there is."""
 _DAMAGED = "The keyword index is damaged."
 _INDEXED = (
     "SELECT (SELECT count(*) FROM memories_fts_docsize), "
@@ -31,7 +31,7 @@ _LENGTHS = """
 
 
 def health(connection: sqlite3.Connection, schema: Schema, path: Path) -> Health:
-    """The facts and what follows from them; for a thread of its own, as it passes over all rows a few times."""
+    """Collect facts and findings. Blocks, as it scans all rows a few times."""
     facts: dict[str, Any] = {
         "database": str(path),
         "bytes": file_size(path),
@@ -66,13 +66,13 @@ def health(connection: sqlite3.Connection, schema: Schema, path: Path) -> Health
 
 
 def _index_problem(connection: sqlite3.Connection, schema: Schema, memories: int) -> str | None:
-    """What is wrong with the keyword index, in a sentence; None if it has exactly the memories."""
+    """The problem of the keyword index, as a sentence; None if it matches the memories."""
     if not schema.has_fts:
         return "There is no keyword index."
     if not schema.tables >= INDEX_TABLES:
         return _DAMAGED
     try:
-        # SQLite walks through each of the tables that the index is made of.
+        # Make SQLite scan each table of the index.
         for name in INDEX_TABLES:
             connection.execute(f"SELECT count(*) FROM {name}").fetchone()
         indexed, lacking = connection.execute(_INDEXED).fetchone()

@@ -15,9 +15,9 @@ _ORDERS = {"value": "m.importance, m.created_at", "oldest": "m.created_at"}
 
 
 def expired_rows(connection: sqlite3.Connection, schema: Schema, retention: Retention) -> list[ExpiredRow]:
-    """The rows that would go, in ZeroClaw's order of doing, in one consistent read; for a thread.
+    """List the rows to delete in ZeroClaw's order, from one snapshot. Blocks.
 
-    Where the database lacks a column that a rule needs, every row counts as not pinned and not superseded, as after
+    If the database lacks a column that a rule needs, every row counts as not pinned and not superseded, as after
     ZeroClaw's migration.
     """
     connection.execute("BEGIN")
@@ -33,7 +33,7 @@ def expired_rows(connection: sqlite3.Connection, schema: Schema, retention: Rete
 def _over_budget(
     connection: sqlite3.Connection, schema: Schema, retention: Retention, category: str, budget: Budget
 ) -> Iterator[ExpiredRow]:
-    """The rows over a budget in the order they go: first those of the count, then one by one for the contents."""
+    """List the rows over a budget in the order of deletion, until neither their number nor their size is over it."""
     left = "m.category = :category"
     if schema.has("superseded_by"):
         left = f"{left} AND m.superseded_by IS NULL"
@@ -61,7 +61,7 @@ def _rows(
     *,
     is_over_budget: bool = False,
 ) -> Iterator[tuple[ExpiredRow, int]]:
-    """The chosen rows, each with how many characters its content has."""
+    """Select rows, each with the number of characters in its content."""
     of_version, version_from = SqliteSelect(schema).reading("version")
     columns = f"{of_version}, substr(m.content, 1, {_EXCERPT}), coalesce(length(m.content), 0)"
     values = {"category": category, "cutoff": retention.cutoffs.get(category)}
@@ -73,7 +73,7 @@ def _rows(
 
 
 def _aged(schema: Schema, retention: Retention, category: str) -> str:
-    """The condition of the rows that are older than the category's cutoff."""
+    """The condition for rows older than the category's cutoff."""
     condition = f"m.category = :category AND m.{_date(category)} < :cutoff"
     return f"{condition} AND {_unpinned(schema)}" if retention.spares_pinned else condition
 

@@ -1,4 +1,4 @@
-"""A check of every page of a SQLite database, and what is repaired or created again."""
+"""Check every page of a SQLite database, repair it, or create a new one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.health import MOST_FAULTS, Pages
+from zeroclaw_tui.backends.health import MAX_FAULTS, Pages
 from zeroclaw_tui.backends.sqlite.health import DAMAGE
 from zeroclaw_tui.backends.sqlite.schema import INDEX_TABLES, KEYWORD_INDEX, TRIGGERS, Schema, new_database, statements
 from zeroclaw_tui.backends.sqlite.table import fold_in, missing_of_index
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 _INDEX = "SELECT sql FROM sqlite_master WHERE lower(name) = 'memories_fts' AND sql LIKE '%fts5%'"
 _REBUILD = "INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')"
 _MADE = re.compile(r"CREATE (?:INDEX|TABLE) (idx_\w+|embedding_cache)\b")
-# The 1 has FTS5 compare its words with the table they come from, in every SQLite version.
+# With 1, every SQLite version compares the index with the content of its table.
 _COMPARE = "INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)"
 
 
 @contextmanager
 def _private_copy(path: Path, source: sqlite3.Connection, task: CancellableTask) -> Iterator[sqlite3.Connection]:
-    """Copy a database into a temporary one, which SQLite deletes when it is closed, and nobody else can open."""
+    """Copy a database into a temporary one, which no other program can open and SQLite deletes when it is closed."""
     with closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as copy:
         copy.text_factory = as_text
         back_up(path, source, copy, task.check)
@@ -56,7 +56,7 @@ def _private_copy(path: Path, source: sqlite3.Connection, task: CancellableTask)
 
 
 def check_pages(path: Path, schema: Schema, task: CancellableTask) -> Pages:
-    """Check a copy of the database, since a check of the keyword index writes. Raises what reading raises."""
+    """Check a copy of the database, since checking the keyword index writes. Raises the errors of reading."""
     with (
         translate_sqlite_errors(path),
         closing(connect_read_only_blocking(path)) as source,
@@ -67,7 +67,7 @@ def check_pages(path: Path, schema: Schema, task: CancellableTask) -> Pages:
 
 def _faults(connection: sqlite3.Connection) -> tuple[str, ...]:
     try:
-        found = connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})").fetchall()
+        found = connection.execute(f"PRAGMA integrity_check({MAX_FAULTS})").fetchall()
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorname == "SQLITE_INTERRUPT":
             raise
@@ -87,10 +87,10 @@ def _is_in_step(connection: sqlite3.Connection) -> bool:
 
 
 def repair_hydrated(writing: SqliteWriter) -> None:
-    """Give a database that ZeroClaw's hydration made what it lacks, so that ZeroClaw and this program open it.
+    """Add what a database from ZeroClaw's hydration lacks, so that ZeroClaw and this program can open it.
 
-    The memories stay as they are. The embedding cache, which such a database cannot have used, is created again. Raises
-    Refused where columns are missing that hydration always makes.
+    The memories are unchanged. The embedding cache, which such a database cannot have used, is created again. Raises
+    Refused if columns are missing that hydration always creates.
     """
     generation = writing.schema.generation
     connection = writing.connection
@@ -113,9 +113,9 @@ def repair_hydrated(writing: SqliteWriter) -> None:
 
 
 def fold_log(path: Path) -> None:
-    """Write the log back and cut it to nothing.
+    """Checkpoint the write-ahead log into the database and truncate it.
 
-    Only where no other program is known to have the database open. Raises Locked, also when a reader is in the way.
+    Raises Locked if another program is known to have the database open, or if a reader prevents the checkpoint.
     """
     require_unused(path)
     if not fold_in(path):
@@ -123,7 +123,7 @@ def fold_log(path: Path) -> None:
 
 
 def rebuild_index(writing: SqliteWriter) -> None:
-    """Make ZeroClaw's own index and triggers where they are missing, and refill the index, all at once."""
+    """Create ZeroClaw's keyword index and triggers if missing, and rebuild the index, in one transaction."""
     with writing.transaction():
         _fill_index(writing.connection)
 
@@ -135,12 +135,11 @@ def _fill_index(connection: sqlite3.Connection) -> None:
 
 
 def rewrite_database(path: Path, task: CancellableTask) -> int:
-    """Give a database no free space and a new keyword index, even if pages of the old one are damaged, and fold its log
-    in; gives the number of memories.
+    """Vacuum a database, rebuild its keyword index, even if pages of the index are damaged, and checkpoint its log.
 
-    A copy replaces the contents in one transaction, so that an end at any moment leaves the old contents or the new
-    ones. Raises Locked while another program has the database open, DiskFull, and Corrupt where more than the index is
-    damaged.
+    Returns the number of memories. A copy replaces the contents in one transaction, so that a kill at any moment
+    leaves either the old or the new contents. Raises Locked while another program has the database open, DiskFull, and
+    Corrupt if more than the index is damaged.
     """
     check_room(path, copies=3, folder=path.parent)
     with (
@@ -167,10 +166,10 @@ def rewrite_database(path: Path, task: CancellableTask) -> int:
 
 
 def _vacuum(copy: sqlite3.Connection) -> None:
-    """Leave in a copy nothing but its rows and a new keyword index, if it has one.
+    """Reduce a copy to its rows and a new keyword index, if it has one.
 
-    SQLite cannot drop a table with a damaged page, so the index is deleted from the list of tables, and VACUUM leaves
-    its pages out. It may renumber the rows, which the new index is filled with afterwards.
+    SQLite cannot drop a table with a damaged page, so the index is deleted from the schema table, and VACUUM drops
+    its pages. VACUUM may renumber the rows, so the new index is filled afterwards.
     """
     index = copy.execute(_INDEX).fetchone()
     if index is not None:
@@ -185,10 +184,10 @@ def _vacuum(copy: sqlite3.Connection) -> None:
 
 
 def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: str | None = None) -> None:
-    """Put a database with these rows at `path`, with the folders above it, in one step. Blocks: run it in a thread.
+    """Create a database with these rows at `path`, and its parent folders, atomically. Blocks: run it in a thread.
 
-    The file is 0600, and SQLite gives its -wal and -shm the same mode; an empty one (0 bytes) is replaced and keeps its
-    mode and owner. Raises Refused where there is something already or nothing can be written.
+    The file has mode 0600, and SQLite gives its -wal and -shm the same mode; an empty file (0 bytes) is replaced and
+    keeps its mode and owner. Raises Refused if there is a file already or nothing can be written.
     """
     target, now = Path(os.path.realpath(path)), now or utc_now()
     if file_size(wal_file(target)):
@@ -215,7 +214,7 @@ def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: st
 
 def _insert(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
     for row in rows:
-        # The agent `default` is there already.
+        # The agent `default` exists already.
         if row.table == AGENTS and row.agent == DEFAULT_AGENT:
             continue
         marks, ready = bound(row.values.values())

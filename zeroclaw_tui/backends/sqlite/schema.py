@@ -1,4 +1,4 @@
-"""ZeroClaw's schema in a database: its generation, known by its columns, what that cannot do, and how one is made."""
+"""ZeroClaw's SQLite schema: detecting its generation by the columns, its limits, and creating a database."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from zeroclaw_tui.memory.text import first_names, is_unicode
 from zeroclaw_tui.scoring.profiles import COLUMNS, NEWEST_VERSION, lacks
 
 _NEEDED = frozenset(COLUMNS["G1"]) - {"session_id"}
-"""The columns of every ZeroClaw; sessions came later, and hydration leaves them out."""
+"""The columns of every ZeroClaw version; sessions were added later, and hydration leaves them out."""
 _NEVER_OPENED = (
     "ZeroClaw's hydration made this database out of MEMORY_SNAPSHOT.md, and no ZeroClaw version can open it: "
     "its embedding_cache lacks the column accessed_at."
@@ -28,7 +28,7 @@ _COLUMN_OF = {
     "superseded": "superseded_by", "agents": "agent_id", "namespaces": "namespace", "sessions": "session_id",
     **{name: name for name in ("superseded_by", "pinned", "importance", "kind", "session_id", "namespace")},
 }  # fmt: skip
-"""The column that each thing a store can do needs."""
+"""The column that each capability needs."""
 _OLDEST = """
   id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, category TEXT NOT NULL DEFAULT 'core',
   embedding BLOB, created_at TEXT NOT NULL, updated_at TEXT NOT NULL
@@ -55,17 +55,17 @@ _TABLES: Mapping[str, tuple[str, ...]] = {
 }
 KEYWORD_INDEX = "CREATE VIRTUAL TABLE memories_fts USING fts5(key, content, content=memories, content_rowid=rowid)"
 INDEX_TABLES = frozenset(f"memories_fts_{part}" for part in ("data", "idx", "docsize", "config"))
-"""The tables that SQLite makes for the keyword index."""
-_FORGET = (
+"""The tables that SQLite creates for the keyword index."""
+_UNINDEX = (
     "INSERT INTO memories_fts(memories_fts, rowid, key, content) VALUES ('delete', old.rowid, old.key, old.content);"
 )
-_LEARN = "INSERT INTO memories_fts(rowid, key, content) VALUES (new.rowid, new.key, new.content);"
+_INDEX = "INSERT INTO memories_fts(rowid, key, content) VALUES (new.rowid, new.key, new.content);"
 TRIGGERS = {
-    "memories_ai": f"CREATE TRIGGER memories_ai AFTER INSERT ON memories BEGIN {_LEARN} END",
-    "memories_ad": f"CREATE TRIGGER memories_ad AFTER DELETE ON memories BEGIN {_FORGET} END",
-    "memories_au": f"CREATE TRIGGER memories_au AFTER UPDATE ON memories BEGIN {_FORGET} {_LEARN} END",
+    "memories_ai": f"CREATE TRIGGER memories_ai AFTER INSERT ON memories BEGIN {_INDEX} END",
+    "memories_ad": f"CREATE TRIGGER memories_ad AFTER DELETE ON memories BEGIN {_UNINDEX} END",
+    "memories_au": f"CREATE TRIGGER memories_au AFTER UPDATE ON memories BEGIN {_UNINDEX} {_INDEX} END",
 }
-"""What keeps the keyword index, by name."""
+"""The triggers that update the keyword index, by name."""
 _CACHE = (
     "CREATE TABLE embedding_cache (content_hash TEXT PRIMARY KEY, embedding BLOB NOT NULL, created_at TEXT NOT NULL, "
     "accessed_at TEXT NOT NULL)",
@@ -74,16 +74,16 @@ _CACHE = (
 _INDEXED = {
     "category": "category", "key": "key", "session_id": "session", "namespace": "namespace", "agent_id": "agent_id",
 }  # fmt: skip
-"""The columns that have an index, each with what its name says."""
+"""The indexed columns, each with its part of the index name."""
 _FIRST_COLUMN = {"G4": "pinned", "G3": "agent_id", "G2": "namespace", "G1": "key"}
-"""The column that tells a generation from those after it."""
+"""The first column that each generation added, newest first."""
 
 
 class Schema(NamedTuple):
-    """What a database has. `generation` is "G1" to "G4".
+    """The schema of a database. `generation` is "G1" to "G4".
 
-    `hydrate_made` is a database ZeroClaw rebuilt from its snapshot file, which no ZeroClaw opens again.
-    `read_only_because` is a sentence when the shape is not one of ZeroClaw's own.
+    `hydrate_made` means a database that ZeroClaw rebuilt from its snapshot file, and that no ZeroClaw can open.
+    `read_only_because` is a sentence if the schema is not one of ZeroClaw's own.
     """
 
     generation: str
@@ -106,10 +106,10 @@ class Schema(NamedTuple):
 
 
 async def read_schema(connection: aiosqlite.Connection, path: Path) -> Schema:
-    """Look at an open database.
+    """Inspect an open database.
 
-    Raises Unreadable when it has no memories table, or one that is not ZeroClaw's, and the other InspectorError
-    kinds for what goes wrong on reading.
+    Raises Unreadable if it has no memories table, or one that is not ZeroClaw's, and other subclasses of
+    InspectorError for errors of reading.
     """
     made: dict[str, dict[str, str]] = {"table": {}, "index": {}, "trigger": {}, "view": {}}
     with translate_sqlite_errors(path):
@@ -139,20 +139,20 @@ async def read_schema(connection: aiosqlite.Connection, path: Path) -> Schema:
 
 
 async def _columns(connection: aiosqlite.Connection, table: str) -> frozenset[str]:
-    """Names in lower case; none for a table that is not there."""
+    """Read the column names in lower case; none for a missing table."""
     rows = await connection.execute_fetchall("SELECT name FROM pragma_table_info(?)", (table,))
     return frozenset(as_text(name).lower() for (name,) in rows)
 
 
 def _because(generation: str, columns: frozenset[str], has_agents: bool) -> str | None:
-    """Why this is not one of ZeroClaw's own shapes; None when it is."""
+    """Explain why this is not one of ZeroClaw's own schemas; None if it is."""
     known = frozenset(COLUMNS[generation])
     lacking = [name for name in COLUMNS[generation] if name not in columns]
     unknown = sorted(columns - known)
     parts = [f"lacks {first_names(lacking)}"] if lacking else []
     if unknown:
         parts.append(f"has {first_names(unknown)}, which ZeroClaw does not know")
-    # Next to a column of that name the numbers of the rows have none, and a name that is no text cannot be written.
+    # A column named rowid hides the rowids, and a column name that is not valid Unicode cannot be written.
     if lacking or "rowid" in unknown or not all(map(is_unicode, unknown)):
         return f"The memories table {' and '.join(parts)}, so it is opened for reading only."
     if "agent_id" in known and not has_agents:
@@ -185,7 +185,7 @@ def _no_memories(path: Path, tables: Sequence[str]) -> Unreadable:
 
 
 def missing_in(schema: Schema) -> dict[str, str]:
-    """What a database cannot do, with a sentence for each."""
+    """The missing capabilities of a database, with a reason for each."""
     why_not = {name: lacks(name) for name, column in _COLUMN_OF.items() if not schema.has(column)}
     if not schema.has_fts:
         why_not["keyword"] = "This database has no keyword index."
@@ -193,7 +193,7 @@ def missing_in(schema: Schema) -> dict[str, str]:
 
 
 def statements(generation: str) -> tuple[str, ...]:
-    """What makes an empty database of a generation ("G1" to "G4")."""
+    """The statements that create an empty database of a generation ("G1" to "G4")."""
     indexes = [
         f"CREATE INDEX idx_memories_{name} ON memories({column})"
         for column, name in _INDEXED.items()
@@ -208,14 +208,13 @@ def statements(generation: str) -> tuple[str, ...]:
 def new_database(
     path: Path, generation: str, *, now: str, default_agent_id: str | None = None
 ) -> Iterator[sqlite3.Connection]:
-    """Make a database in WAL mode as ZeroClaw leaves it, 0600; `path` must not exist. What is to be in it is written
-    within.
+    """Create a database in WAL mode as ZeroClaw does, with mode 0600; `path` must not exist. The body inserts rows.
 
-    From G3 on it holds the agent `default`, whose id is a new UUID unless one is given, and the schema's version.
-    At the end all of it is in the one file and on the disk, and SQLite finds every page whole. Raises FileExistsError,
-    sqlite3.Error and OSError, also where the disk did not take all of it; what is at `path` is then of no use.
+    From G3 on it has the agent `default`, whose id is a new UUID unless one is given, and the schema's version. At the
+    end everything is in the one file and on the disk, and checked by SQLite. Raises FileExistsError, sqlite3.Error and
+    OSError, also if the disk is full; the file at `path` is then unusable.
     """
-    # SQLite would make it readable by all, and its -wal and -shm like it.
+    # SQLite would create it, its -wal and its -shm readable by all users.
     os.close(new_file(path))
     with closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as connection:
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
@@ -231,7 +230,7 @@ def new_database(
             connection.execute("INSERT INTO schema_version VALUES ('memories', 1, ?)", (now,))
         yield connection
         connection.execute("COMMIT")
-        # While failures are still reported: SQLite keeps them to itself when it closes a database.
+        # Checkpoint here, because SQLite does not report errors when it closes a database.
         ((is_busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         if is_busy:
             raise sqlite3.OperationalError("another program has it open")
@@ -241,7 +240,7 @@ def new_database(
 
 
 def aliases_of(connection: sqlite3.Connection) -> dict[str, str]:
-    """The agents' aliases by id; empty where there is no such table."""
+    """Read the agents' aliases by id; empty if there is no such table."""
     described = connection.execute("SELECT lower(name) FROM pragma_table_info('agents')")
     if not {"id", "alias"} <= {name for (name,) in described}:
         return {}
