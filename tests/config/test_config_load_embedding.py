@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.places import Install, MemoryConfig, load_config
 
-from zeroclaw_tui.config.secrets import seal
+from zeroclaw_tui.config.secrets import encrypt
 
 KEY = bytes(range(32))
 OPENAI = '[memory]\nbackend = "sqlite"\nauto_save = true\nembedding_provider = "openai"\n'
@@ -25,7 +25,7 @@ def load(folder: Path, text: str, **environ: str) -> MemoryConfig:
 
 
 def sealed(text: str) -> str:
-    return seal(text, KEY, bytes(range(12)))
+    return encrypt(text, KEY, bytes(range(12)))
 
 
 def test_global_key_is_the_last_resort_of_the_first_schema(tmp_path: Path) -> None:

@@ -15,13 +15,13 @@ from support.memories import Refused
 from zeroclaw_tui.config.secrets import (
     KEY_FILE,
     SecretUnreadable,
+    decrypt,
+    encrypt,
     encrypted_names_in,
     is_encrypted,
     make_key_file,
     new_key_text,
     read_key,
-    reveal,
-    seal,
 )
 
 KEY = bytes(range(32))
@@ -37,12 +37,12 @@ def config_dir(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("value", [SEALED, MASKED, "sk-test"])
 def test_every_form_of_a_value(config_dir: Path, value: str) -> None:
-    assert reveal(value, config_dir) == "sk-test"
+    assert decrypt(value, config_dir) == "sk-test"
 
 
 def test_sealing_gives_zeroclaws_own_bytes() -> None:
-    assert seal("sk-test", KEY, bytes(range(12))) == SEALED
-    assert seal("", KEY, bytes(range(12))) == ""
+    assert encrypt("sk-test", KEY, bytes(range(12))) == SEALED
+    assert encrypt("", KEY, bytes(range(12))) == ""
 
 
 @given(
@@ -55,8 +55,8 @@ def test_what_is_sealed_can_be_revealed(
 ) -> None:
     folder = tmp_path_factory.mktemp("key")
     (folder / KEY_FILE).write_text(key.hex())
-    assert is_encrypted(seal(text, key, nonce))
-    assert reveal(seal(text, key, nonce), folder) == text
+    assert is_encrypted(encrypt(text, key, nonce))
+    assert decrypt(encrypt(text, key, nonce), folder) == text
 
 
 @given(value=st.text().map(lambda tail: f"enc2:{tail}") | st.binary().map(lambda tail: f"enc2:{tail.hex()}"))
@@ -66,32 +66,32 @@ def test_any_damaged_value_is_a_sentence_without_the_value(
     folder = tmp_path_factory.mktemp("key")
     (folder / KEY_FILE).write_text(KEY.hex())
     with pytest.raises(SecretUnreadable):
-        reveal(value, folder)
+        decrypt(value, folder)
 
 
 def test_missing_key_is_reported_and_never_made(tmp_path: Path) -> None:
     for value in (SEALED, MASKED):
         with pytest.raises(SecretUnreadable, match=r"\.secret_key is missing"):
-            reveal(value, tmp_path)
+            decrypt(value, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_wrong_key_is_reported(tmp_path: Path) -> None:
     (tmp_path / KEY_FILE).write_text("00" * 32)
     with pytest.raises(SecretUnreadable, match="was not made with"):
-        reveal(SEALED, tmp_path)
+        decrypt(SEALED, tmp_path)
 
 
 @pytest.mark.parametrize("text", ["", "00" * 31, "zz" * 32, "é" * 64])
 def test_key_file_that_is_no_key_is_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / KEY_FILE).write_text(text)
     with pytest.raises(SecretUnreadable, match="64 hex digits"):
-        reveal(SEALED, tmp_path)
+        decrypt(SEALED, tmp_path)
 
 
 def test_one_password_reference_is_reported(config_dir: Path) -> None:
     with pytest.raises(SecretUnreadable, match="1Password"):
-        reveal("op://vault/item/field", config_dir)
+        decrypt("op://vault/item/field", config_dir)
 
 
 def test_a_made_key_file_is_private_and_encrypts(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_made_key_file_is_private_and_encrypts(tmp_path: Path) -> None:
     assert stat.S_IMODE((config_dir / KEY_FILE).stat().st_mode) == 0o600
     assert stat.S_IMODE(config_dir.stat().st_mode) == 0o700
     assert [path.name for path in config_dir.iterdir()] == [KEY_FILE]
-    assert reveal(seal("postgres://ä", read_key(config_dir)), config_dir) == "postgres://ä"
+    assert decrypt(encrypt("postgres://ä", read_key(config_dir)), config_dir) == "postgres://ä"
 
 
 def test_a_key_file_that_is_there_stays_whatever_it_holds(tmp_path: Path) -> None:
@@ -131,10 +131,10 @@ def test_new_keys_and_nonces_differ_each_time() -> None:
     assert len(texts) == 20
     assert all(re.fullmatch("[0-9a-f]{64}", text) for text in texts)
     key = bytes(range(32))
-    values = {seal("the same", key) for _ in range(20)}
+    values = {encrypt("the same", key) for _ in range(20)}
     assert len({value[:29] for value in values}) == 20
     assert all(value.startswith("enc2:") for value in values)
-    assert seal("", key) == ""
+    assert encrypt("", key) == ""
 
 
 @pytest.mark.parametrize(

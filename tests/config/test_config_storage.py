@@ -135,7 +135,7 @@ def test_the_table_of_its_name_reaches_it(
     assert config.storage == wanted
     assert config.zeroclaw_backend == "markdown"
     assert not [sentence for sentence in config.warnings if "has the key" in sentence]
-    assert [sentence for sentence in config.warned_about("fact") if "read by this program alone" in sentence]
+    assert [sentence for sentence in config.warnings_about("fact") if "read by this program alone" in sentence]
     assert all(config.sources[f"storage.{name}"] == "config.toml" for name in wanted)
 
 

@@ -9,7 +9,7 @@ import pytest
 from support.http_endpoints import embeddings, serving
 from support.places import EmbeddingConfig, Install, load_config
 
-from zeroclaw_tui.config.secrets import seal
+from zeroclaw_tui.config.secrets import encrypt
 from zeroclaw_tui.embeddings.endpoint import create_embedder
 
 SECRET_KEY = bytes(range(32))
@@ -30,7 +30,7 @@ THIRD = "schema_version = 3\n"
             {}, "/x/embeddings", "small", "k",
         ),
         (
-            f'{THIRD}{MEMORY}embedding_api_key = "{seal("sealed", SECRET_KEY, bytes(range(12)))}"\n',
+            f'{THIRD}{MEMORY}embedding_api_key = "{encrypt("sealed", SECRET_KEY, bytes(range(12)))}"\n',
             {}, "/v1/embeddings", "small", "sealed",
         ),
         (THIRD + MEMORY, {"ZEROCLAW_memory__embedding_api_key": "k"}, "/v1/embeddings", "small", "k"),

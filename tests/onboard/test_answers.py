@@ -10,7 +10,7 @@ from support.memories import WRONG_USE, BrokenConfig, UsageError
 from support.wizard_world import situation_of
 
 from zeroclaw_tui.config.schema import Target
-from zeroclaw_tui.config.secrets import seal
+from zeroclaw_tui.config.secrets import encrypt
 from zeroclaw_tui.onboard.answers import Answers, Given, gather, read_answers
 from zeroclaw_tui.onboard.plan import make_plan
 from zeroclaw_tui.onboard.situation import Situation
@@ -262,7 +262,7 @@ def test_the_alias_that_storage_is_written_under(text: str, given: str | None, a
 @pytest.mark.parametrize("target", [OLD, ALIASED])
 def test_a_sealed_secret_is_opened_in_memory_and_shown_nowhere(target: Target, tmp_path: Path) -> None:
     (tmp_path / ".secret_key").write_text(KEY.hex())
-    sealed = seal(POSTGRES, KEY, bytes(range(12)))
+    sealed = encrypt(POSTGRES, KEY, bytes(range(12)))
     table = "storage.postgres.default" if target.has_aliases else "storage.provider.config"
     text = f"[memory]\nbackend = 'postgres'\n[{table}]\ndb_url = '{sealed}'\n"
     answers = Answers(situation(text, target, config_dir=tmp_path))
@@ -281,7 +281,7 @@ def test_a_secret_that_cannot_be_decrypted_stays_as_it_is(tmp_path: Path) -> Non
 
 def test_qdrants_key_is_taken_literally_up_to_0_7_5(tmp_path: Path) -> None:
     (tmp_path / ".secret_key").write_text(KEY.hex())
-    sealed = seal("the key", KEY, bytes(range(12)))
+    sealed = encrypt("the key", KEY, bytes(range(12)))
     text = f"[memory]\nbackend = 'qdrant'\n[memory.qdrant]\napi_key = '{sealed}'\n"
     assert Answers(situation(text, OLD, config_dir=tmp_path)).current("storage.qdrant.api_key") == sealed
     read_by_new = situation(text, OLD_FILE_READ_BY_NEW, config_dir=tmp_path)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.memories import Handle
 
-from zeroclaw_tui.scoring.neighbours import LEAST, LOOKED_AT, RareWords, shared_words, words_of
+from zeroclaw_tui.scoring.neighbours import COMPARED_CHARACTERS, MIN_SCORE, RareWords, shared_words, words_of
 
 TEXTS = st.lists(st.text(alphabet="ab cdé猫犬_ ", max_size=20), min_size=1, max_size=8)
 
@@ -51,7 +51,7 @@ def by_definition(texts: list[str], asked: str) -> dict[int, float]:
 def test_every_score_is_the_cosine_of_the_weighted_words(texts: list[str], asked: str) -> None:
     found = {near.handle: near.score for near in counted(*texts).nearest(asked, 100).neighbours}
     assert found == pytest.approx(
-        {number: score for number, score in by_definition(texts, asked).items() if score >= LEAST}
+        {number: score for number, score in by_definition(texts, asked).items() if score >= MIN_SCORE}
     )
 
 
@@ -75,4 +75,4 @@ def test_what_has_no_word_is_near_nothing() -> None:
 
 
 def test_of_a_long_text_only_the_beginning_counts() -> None:
-    assert words_of("x " * LOOKED_AT + "end") == ("x",)
+    assert words_of("x " * COMPARED_CHARACTERS + "end") == ("x",)

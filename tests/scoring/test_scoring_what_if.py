@@ -15,7 +15,7 @@ from support.rules import Hit, ScoringSettings, SearchMode, Trial, profile_for
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.postgres import search as postgres
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
-from zeroclaw_tui.scoring.what_if import best_scores, compare, complaints, mixed_meanings
+from zeroclaw_tui.scoring.what_if import best_scores, compare, mixed_meanings, setting_problems
 
 VERSIONS = ("0.1.2", "0.1.8", "0.5.9", "0.6.2", "0.6.3", "0.7.5", "0.8.2", "0.8.3", "0.8.4")
 IDS = {handle: f"{handle:03}" for handle in range(40)}
@@ -135,7 +135,7 @@ def complained(
     has_vectors: bool = True,
 ) -> tuple[str, ...]:
     settings = ScoringSettings(vector, keyword, threshold, mode)
-    return complaints(Trial(RecallRequest("tea"), profile_for(version), settings), has_vectors=has_vectors)
+    return setting_problems(Trial(RecallRequest("tea"), profile_for(version), settings), has_vectors=has_vectors)
 
 
 def test_the_defaults_of_the_newest_version_are_fine() -> None:
@@ -184,12 +184,12 @@ def test_without_vectors_weights_have_no_effect_and_raw_scores_no_scale() -> Non
 
 def test_complaints_about_other_settings_are_left_out() -> None:
     trial = Trial(RecallRequest("tea"), profile_for("0.7.5"), ScoringSettings())
-    assert complaints(trial, has_vectors=False, about=()) == ()
-    (threshold,) = complaints(trial, has_vectors=False, about={"threshold"})
+    assert setting_problems(trial, has_vectors=False, about=()) == ()
+    (threshold,) = setting_problems(trial, has_vectors=False, about={"threshold"})
     assert "raw BM25" in threshold
 
 
 def test_a_backend_with_its_own_rule_uses_neither_weights_nor_search_mode() -> None:
     trial = Trial(RecallRequest("tea"), profile_for("0.7.5"), ScoringSettings(search_mode="bm25"))
-    found = complaints(trial, has_vectors=False, has_stages=False)
+    found = setting_problems(trial, has_vectors=False, has_stages=False)
     assert [sentence.partition(" do")[0] for sentence in found] == ["The weights", "The search mode"]

@@ -75,7 +75,7 @@ class EngineContract(Contract):
         found = [row for row in await memory.rows(Query(ROWS)) if row.values["content"] == shown.values["content"]]
         assert len(found) == 1
         compared = shown.values.keys() - {"agent_id", *(["id"] if not shown.id else [])}
-        compared -= {"key"} if memory.about.keeps_lines else set()
+        compared -= {"key"} if memory.about.is_line_based else set()
         assert {name: found[0].values.get(name) for name in compared} == {name: shown.values[name] for name in compared}
 
     async def test_one_conflict_or_one_invalid_value_refuses_all_changes(self, memory: Memory) -> None:

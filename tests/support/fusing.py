@@ -9,7 +9,7 @@ import numpy as np
 from support.memories import MemoryEntry
 from support.questions import ScoredEntry
 from support.rules import Hit, ScoringProfile, ScoringSettings, StageHits
-from zeroclaw_tui.scoring.decide import Fused, fused
+from zeroclaw_tui.scoring.decide import FusedRanking, fuse_hits
 
 MORE_THAN_ANY = 1000
 
@@ -20,14 +20,14 @@ def fusion_of(
     ids: Mapping[int, str],
     profile: ScoringProfile,
     settings: ScoringSettings,
-) -> tuple[Fused, np.ndarray]:
+) -> tuple[FusedRanking, np.ndarray]:
     """Return the fused order and the handles of its rows; rows without an id are ordered by their handle."""
     handles = np.array(sorted({handle for handle, _ in (*keyword, *vector)}), dtype=np.int64)
     names = [ids.get(handle, f"{handle:09d}") for handle in handles.tolist()]
     ranks = np.empty(len(names), dtype=np.int64)
     ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
     stages = (_stage(keyword, handles), _stage(vector, handles))
-    return fused(*stages, MORE_THAN_ANY, ranks, profile, settings), handles
+    return fuse_hits(*stages, MORE_THAN_ANY, ranks, profile, settings), handles
 
 
 def fuse(

@@ -42,15 +42,15 @@ class About(NamedTuple):
     """The other program that owns the store ("R-Mem") and whose ranking rule recall follows."""
     rule: OwnRule | None = OwnRule()
     """Its own ranking rule; None for ZeroClaw's hybrid search."""
-    embeds_itself: bool = False
+    computes_vectors: bool = False
     """Whether it computes the vectors of memories and queries itself."""
     slow_recall_above: int | None = None
     """The number of memories above which recall takes seconds, so that the inspector waits for Enter."""
-    keeps_lines: bool = False
+    is_line_based: bool = False
     """Whether memories are lines of a file, without their own keys, ids and times, and new ones are appended."""
     keeps_nothing: bool = False
     """Whether it accepts every call, but stores nothing and finds nothing."""
-    ends_with_program: bool = False
+    is_volatile: bool = False
     """Whether its memories are lost when the program exits."""
     keeps_deleted: str | None = "It is not known what this store keeps of deleted rows."
     """What remains of deleted memories that no command can remove, as a sentence; None if nothing remains."""

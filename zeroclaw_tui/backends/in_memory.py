@@ -24,9 +24,7 @@ class InMemory(RowMemory):
     """Memories of this process only. Keys are unique; handles number the ids in the order of storing."""
 
     name = "in-memory"
-    about = About(
-        location="this process", rule=OwnRule(crosses_sessions=False), ends_with_program=True, keeps_deleted=None
-    )
+    about = About(location="this process", rule=OwnRule(crosses_sessions=False), is_volatile=True, keeps_deleted=None)
     why_not: Mapping[str, str] = MappingProxyType(
         {
             "vectors": "The in-memory backend keeps no vectors.",

@@ -256,7 +256,7 @@ class LucidMemory(SqliteMemory):
             mode=mode,
             scale=scale,
             notes=(*local.notes, *notes),
-            is_of_limit=True,
+            depends_on_limit=True,
         )
 
     async def _ask(

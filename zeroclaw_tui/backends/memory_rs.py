@@ -142,7 +142,7 @@ class MemoryRsExport(ForeignFile[Export]):
     name = "memory-rs"
     program = "memory-rs"
     about = About(
-        not_read_because=NOT_READ, rule=OwnRule("a hash of the text", 5, takes_vector=False), embeds_itself=True
+        not_read_because=NOT_READ, rule=OwnRule("a hash of the text", 5, takes_vector=False), computes_vectors=True
     )
     why_not = WHY_NOT
 

@@ -417,7 +417,7 @@ class RMemMemory(ForeignFile[Contents]):
             mode=STAGE,
             scale="cosine; relations 0.9",
             notes=tuple(notes),
-            is_of_limit=True,
+            depends_on_limit=True,
             program=self.about.program,
         )
 

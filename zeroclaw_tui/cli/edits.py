@@ -351,7 +351,7 @@ async def remove_planned(
     else:
         found, shown = (), plans.superseded_lines(plan, verb)
     if given.dry_run:
-        entries = [plans.named_as_json(version) for version in plan.stamps[: plans.MOST_ENTRIES]]
+        entries = [plans.named_as_json(version) for version in plan.stamps[: plans.MAX_ENTRIES]]
         about = {"entries": entries, "copies": plans.Copies(found), **plan.as_json()}
         document = plans.change_document(library, Outcome(verb, plan.count), dry_run=True, **about)
         return plans.print_plan(given, shown, document)

@@ -179,7 +179,7 @@ def open_options(given: argparse.Namespace) -> OpenOptions:
         config_dir=_path(given.config_dir),
         workspace=_path(given.workspace),
         backend=given.backend,
-        is_made=getattr(given, "makes_store", False),
+        create_missing=getattr(given, "makes_store", False),
         location=location,
         profile=given.profile,
         agent=agents[0] if agents else None,

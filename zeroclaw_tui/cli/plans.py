@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 NOTHING_DONE = "zeroclaw: Nothing was changed."
-MOST_ENTRIES = 1000
+MAX_ENTRIES = 1000
 """How many memories a document names at most."""
 MOST_NAMED = 10
 """How many conflicts, and memories with another key, a command names at most."""
@@ -112,7 +112,7 @@ def check_writable(library: Library, given: argparse.Namespace) -> None:
     why = library.read_only_because
     if why is not None and not given.read_only and store_to_confirm(library.config) is not None:
         why = f"Nothing is written to the database of {OTHERS_DB_URL} before it is confirmed as ZeroClaw's."
-    if why is None and library.memory.about.ends_with_program:
+    if why is None and library.memory.about.is_volatile:
         why = f"{library.memory.name} keeps memories only while the program runs."
     if why is not None:
         raise Refused(why, hint="--read-only refuses every change." if given.read_only else "Nothing was changed.")
@@ -304,7 +304,7 @@ def change_document(
         "backend": name,
         "location": place,
         "dry_run": dry_run,
-        "entries": list(entries[:MOST_ENTRIES]),
+        "entries": list(entries[:MAX_ENTRIES]),
         "notes": [*outcome.notes, *copies.notes],
         "also_found_in": [copy.as_json() for copy in copies.found],
         "cleaned": None
@@ -367,7 +367,7 @@ async def print_done(
         skipped = {*outcome.changed, *outcome.missing}
         # Of a change that was stopped only the trash knows which memories were deleted.
         deleted = [] if outcome.cancelled else [version for version in plan.stamps if version.id not in skipped]
-        entries = [named_as_json(version) for version in deleted[:MOST_ENTRIES]]
+        entries = [named_as_json(version) for version in deleted[:MAX_ENTRIES]]
         output.document(change_document(library, outcome, entries=entries, copies=copies, **plan.as_json()))
     else:
         print_copies(copies, cleaning=given.clean_copies)

@@ -133,7 +133,7 @@ async def _print_plan(
     outcome = Outcome(kind, count if preview.written else 0, renamed=preview.renamed, notes=tuple(preview.notes))
     conflicts = [conflict.as_json() for conflict in preview.conflicts]
     facts |= {"on_clash": given.on_conflict, "clashing": preview.conflict_count, "clashes": conflicts}
-    first = _first_changes(library, numbers, plans.MOST_ENTRIES) if given.json else []
+    first = _first_changes(library, numbers, plans.MAX_ENTRIES) if given.json else []
     entries = [plans.named_as_json(change.row.entry()) for change in first]
     document = plans.change_document(library, outcome, dry_run=True, entries=entries, **facts)
     return plans.print_plan(given, _plan_lines(library, given, head, numbers, count, preview), document)

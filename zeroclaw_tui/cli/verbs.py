@@ -267,7 +267,7 @@ async def _answer(given: argparse.Namespace) -> int:
         return await called.answers(None, given, now)
     configs = configs_for(open_options(given))
     _print_choice(configs)
-    notes(configs[0].warned_about(*called.concerns))
+    notes(configs[0].warnings_about(*called.concerns))
     if called.opens == "config":
         return await called.answers(configs, given, now)
     if called.opens == "store":

@@ -1,4 +1,4 @@
-"""Where an install is, and what its config.toml says about memory.
+"""The location of an install, and the memory settings in its config.toml.
 
 locations.py finds the install as ZeroClaw does, load.py reads config and environment into a `MemoryConfig`. schema.py
 is the table of settings. document.py edits the file statement by statement, save.py writes it with a backup, and

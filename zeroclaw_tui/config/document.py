@@ -1,4 +1,4 @@
-"""A config.toml as it is, and as it becomes when some keys change and every other byte stays."""
+"""A config.toml, and edits of single keys that preserve every other byte."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ABSENT = object()
 
 @dataclass(frozen=True)
 class ConfigDocument:
-    """`text` is the file without its byte order mark, line ends untouched; `values` is the parsed TOML."""
+    """A config file: `text` without the byte order mark, with its original line ends, and the parsed `values`."""
 
     text: str = field(default="", repr=False)
     has_byte_order_mark: bool = False
@@ -25,13 +25,13 @@ class ConfigDocument:
 
     @classmethod
     def from_bytes(cls, raw: bytes, path: Path) -> ConfigDocument:
-        """The document of a file's bytes; `path` is used in messages. Raises BrokenConfig with line and column."""
+        """Parse the bytes of a file; `path` is used in messages. Raises BrokenConfig with line and column."""
         text = decoded(raw, path)
         return cls(text, raw.startswith(BYTE_ORDER_MARK), parsed(text, path))
 
     @classmethod
     def from_text(cls, text: str) -> ConfigDocument:
-        """The document of a text of our own."""
+        """Parse a text that is not from a file."""
         return cls(text, False, parsed(text, Path("config.toml")))
 
     @cached_property
@@ -48,7 +48,7 @@ class ConfigDocument:
         return self.get(path, _ABSENT) is not _ABSENT
 
     def get(self, path: KeyPath, default: Any = None) -> Any:
-        """The value of a key, or the default where it is not set or a part of its path is not a table."""
+        """The value of a key, or the default if it is not set or a part of its path is not a table."""
         value: Any = self.values
         for name in path:
             if not isinstance(value, Mapping) or name not in value:
@@ -59,10 +59,10 @@ class ConfigDocument:
     def with_values(self, changes: Mapping[KeyPath, Any]) -> ConfigDocument:
         """Set these keys (to a str, bool, int, float or a list of these) and change nothing else.
 
-        A value that equals the current one, type included, is not rewritten; an int also equals a float. A new key goes
-        after the last key of its section, a new section after the last one of its family. The result is read back and
-        compared before it is returned. Raises BrokenConfig where a part of a path is not a table, UsageError for a
-        value that is not text, and InspectorError if anything else would change.
+        A value that equals the current one in value and type is not rewritten; an int also equals a float. A new key is
+        added after the last key of its section, a new section after the last one of its family. The result is parsed
+        and compared before it is returned. Raises BrokenConfig if a part of a path is not a table, UsageError for a
+        value that is not valid UTF-8, and InspectorError if anything else would change.
         """
         # Deferred: tomlkit takes 37 ms to import, and only writing needs it.
         from zeroclaw_tui.config.edit import edited_text
@@ -85,7 +85,7 @@ class ConfigDocument:
 
 
 def checked_edit(before: ConfigDocument, text: str, changed: Mapping[KeyPath, Any]) -> ConfigDocument:
-    """The document of an edited text in which only the changed keys, and headers for them, differ.
+    """Parse an edited text, and check that only the changed keys, and headers for them, differ.
 
     Raises InspectorError if any other statement was changed, added or lost, and ValueError if it is not TOML.
     """
@@ -94,7 +94,7 @@ def checked_edit(before: ConfigDocument, text: str, changed: Mapping[KeyPath, An
     known, headers = set(old), {_header_text(path[:-1]) for path in changed}
     rest = [each for each in new if each in known or each not in headers]
     if rest and old and not before.text.endswith("\n"):
-        # The last line of a file without a line end gets one when something is added after it.
+        # A last line without a line end gets one if something is added after it.
         rest[-1] = old[-1] if rest[-1].rstrip("\r\n") == old[-1] else rest[-1]
     if rest != old:
         raise _unsafe(changed)
@@ -102,7 +102,7 @@ def checked_edit(before: ConfigDocument, text: str, changed: Mapping[KeyPath, An
 
 
 def _other_statements(statements: list[Statement], changed: Mapping[KeyPath, Any]) -> list[str]:
-    """The statements that set none of these keys, without blank lines; a header of theirs is reduced to its path."""
+    """List the statements that set none of these keys, without blank lines; the keys' headers are reduced to paths."""
     tables = {path[:-1] for path in changed}
     parts = {path[:length] for path in changed for length in range(1, len(path) + 1)}
     return [
@@ -125,7 +125,7 @@ def _unsafe(changes: Mapping[KeyPath, Any]) -> InspectorError:
 
 
 def _table_of(values: dict[str, Any], path: KeyPath) -> dict[str, Any]:
-    """The table of a key, created if missing. Raises BrokenConfig where a single value cannot be set."""
+    """Get the table of a key, created if missing. Raises BrokenConfig if a single value cannot be set there."""
     for depth, name in enumerate(path[:-1], 1):
         values = values.setdefault(name, {})
         if not isinstance(values, dict):
@@ -160,7 +160,7 @@ def _equals(current: Any, wanted: Any) -> bool:
 
 
 def _comparable(value: Any) -> str:
-    """A text that is equal only for equal values and types, nan included; the order of keys is ignored."""
+    """Convert to a text that is equal only for equal values and types, including nan; the order of keys is ignored."""
     if isinstance(value, Mapping):
         return repr(sorted((name, _comparable(inner)) for name, inner in value.items()))
     return repr(value)

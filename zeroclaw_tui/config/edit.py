@@ -1,6 +1,6 @@
-"""Setting keys in the statements of a TOML text. tomlkit edits one statement at a time; all others are copied.
+"""Set keys in the statements of a TOML text. tomlkit edits one statement at a time; all others are copied.
 
-tomlkit is given single statements because it does not keep every text of several tables as it was.
+tomlkit gets single statements because it does not preserve every text with several tables.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from zeroclaw_tui.config.toml import KeyPath, Statement, StatementKind, key_text
 
 
 def edited_text(statements: Iterable[Statement], changes: Mapping[KeyPath, Any]) -> str:
-    """The text of the statements with these keys set."""
+    """Set keys, and return the text of all statements."""
     lines = list(statements)
     for path, value in changes.items():
         at = _find(lines, path)
@@ -34,7 +34,7 @@ def _find(lines: list[Statement], path: KeyPath) -> int | None:
 
 
 def _set(line: Statement, path: KeyPath, value: Any) -> Statement:
-    """Set a key in its statement; spacing, comment and line end stay."""
+    """Set a key in its statement, preserving spacing, comment and line end."""
     document: Any = tomlkit.parse(line.text)
     names = path[len(line.table) :]
     table, inline, inline_depth = document, None, 0
@@ -71,7 +71,7 @@ def _add(lines: list[Statement], path: KeyPath, value: str) -> None:
 
 
 def _start_of_root(lines: list[Statement]) -> int:
-    """Where the first key before any header goes: after the comments that the file begins with."""
+    """The index for the first key before any header: after the comments at the start of the file."""
     at = next((at for at, line in enumerate(lines) if line.kind != "other"), len(lines))
     while 0 < at < len(lines) and lines[at - 1].text.lstrip().startswith("#"):
         at -= 1  # The comment right above the first section belongs to it.
@@ -79,9 +79,9 @@ def _start_of_root(lines: list[Statement]) -> int:
 
 
 def _dotted_group(lines: list[Statement], table: KeyPath) -> int | None:
-    """Index of the last statement `a.b.c = …` of the table, or of the nearest table above it that dotted keys made.
+    """Index of the last statement `a.b.c = …` of the table, or of its nearest parent table defined by dotted keys.
 
-    No header may open such a table again.
+    TOML does not allow a header for such a table.
     """
     for depth in range(len(table), 0, -1):
         group = [
@@ -132,14 +132,14 @@ def _insert(
         if is_separate and above.text.strip():
             new.insert(0, blank)
         if not above.text.endswith("\n"):
-            # The last line of a file that ends without a line end.
+            # The last line of the file has no line end.
             lines[at - 1] = above._replace(text=above.text + end)
             new[-1] = new[-1]._replace(text=new[-1].text.removesuffix(end))
     lines[at:at] = new
 
 
 def _line_end(lines: list[Statement], at: int) -> str:
-    """The line end of the neighbour, or the usual one of the text."""
+    """The line end of the neighbour, or the most frequent one of the text."""
     neighbour = lines[at - 1 if at else 0].text if lines else "\n"
     found = re.search("\r?\n$", neighbour)
     if found:

@@ -1,4 +1,4 @@
-"""From an install, its config.toml, the environment and the options to one MemoryConfig."""
+"""Load a MemoryConfig from an install's config.toml, the environment and the options."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ _ROUTE_KEYS: Mapping[str, Kind] = {
 }
 _KEY_VARIABLES = {"openai": "OPENAI_API_KEY", "openrouter": "OPENROUTER_API_KEY", "cohere": "COHERE_API_KEY"}
 _DIRECT = MEMORY_KEYS.keys() & set(MemoryConfig._fields) - {"backend"}
-"""The settings that MemoryConfig has by their names."""
+"""The settings that are fields of MemoryConfig with the same name."""
 _POLICY = ("threat_scan", "threat_scan_load_time")
 _TABLES = frozenset(("mem0", *(name.partition(".")[0] for name in MEMORY_KEYS if "." in name)))
-"""The tables below [memory]. Only ZeroClaw 0.5.5 and 0.5.6 read that of mem0, and it is ignored."""
+"""The tables below [memory]. The one of mem0 is ignored: only ZeroClaw 0.5.5 and 0.5.6 read it."""
 _WHOSE = f"The database is the one {OTHERS_DB_URL} names, which may be another program's"
 READ_ONLY = (
     f"{_WHOSE}: read only. If it is ZeroClaw's, confirm that once in the inspector (6 Stores, then W), or name its URL "
@@ -70,10 +70,10 @@ def load_config(
     version: str | None = None,
     values: Mapping[str, Any] | None = None,
 ) -> MemoryConfig:
-    """What ZeroClaw, and then the options, say about memory; a missing config.toml means defaults.
+    """Load the memory settings as ZeroClaw does, then apply the options; a missing config.toml means defaults.
 
-    `version` is the ZeroClaw that is known to read it, and `values` the parsed config.toml where that is known.
-    Raises BrokenConfig when config.toml cannot be read; everything less is a warning.
+    `version` is the version of ZeroClaw that reads it, and `values` the parsed config.toml, each if known. Raises
+    BrokenConfig if config.toml cannot be read; all other problems are warnings.
     """
     notes = Notes()
     if values is None and install.config_file is not None:
@@ -87,7 +87,7 @@ def load_config(
         document = apply_generic(document, environ, target, notes)
     memory = read_memory(document, target, notes)
     named = environ if location is None else {**environ, **dict.fromkeys((*OUR_DB_URLS, OTHERS_DB_URL), "")}
-    reading = Reading(document, named, target, notes, _revealing(install, notes))
+    reading = Reading(document, named, target, notes, _decryptor(install, notes))
     if install.layout == "lone" and backend is None:
         # The store was opened by its path.
         kind = "sqlite" if os.path.exists(install.database) else "markdown"
@@ -120,13 +120,13 @@ def load_config(
     )
 
 
-def _revealing(install: Install, notes: Notes) -> Callable[[str, str], str | None]:
+def _decryptor(install: Install, notes: Notes) -> Callable[[str, str], str | None]:
     def decrypt_or_warn(value: str, name: str) -> str | None:
-        # Few commands need a secret, and the module is slow to import.
-        from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
+        # Imported here because few commands need a secret, and the module is slow to import.
+        from zeroclaw_tui.config.secrets import SecretUnreadable, decrypt
 
         try:
-            return reveal(value, install.config_dir)
+            return decrypt(value, install.config_dir)
         except SecretUnreadable as problem:
             notes.warn(f"{name} is encrypted and cannot be used: {problem}", "store")
             return None
@@ -135,11 +135,11 @@ def _revealing(install: Install, notes: Notes) -> Callable[[str, str], str | Non
 
 
 def _agents(reading: Reading) -> dict[str, Any]:
-    """The fields of MemoryConfig that say what the agents of ZeroClaw >= 0.8.0 have in the config, by alias."""
+    """Read the fields of MemoryConfig about the agents of ZeroClaw >= 0.8.0, by alias."""
     notes, readable_by = reading.notes, dict[str, tuple[str, ...]]()
     workspaces: dict[str, str] = {}
     recall_limits: dict[str, int] = {}
-    # Before 0.8.0 the table means something else.
+    # Before 0.8.0 the table has another meaning.
     for alias in reading.table("agents") if reading.target.is_modern else ():
         settings = reading.table("agents", alias)
         workspace, place = reading.table("agents", alias, "workspace"), f"agents.{alias}.workspace"
@@ -157,7 +157,7 @@ def _agents(reading: Reading) -> dict[str, Any]:
 
 
 def read_memory(document: Mapping[str, Any], target: Target, notes: Notes) -> dict[str, Any]:
-    """The effective value of every key of [memory], by its dotted name; a value that cannot be used is its default."""
+    """Read the effective value of every key of [memory] by its dotted name; unusable values become defaults."""
     section = notes.table(document, "memory")
     flat: dict[str, Any] = {}
     for name, value in section.items():
@@ -179,7 +179,7 @@ def read_memory(document: Mapping[str, Any], target: Target, notes: Notes) -> di
 
 
 def _value(setting: Setting, value: Any, target: Target, notes: Notes) -> Any:
-    """The value that counts for a setting; `value` is what the file has, None where it has none."""
+    """Determine the effective value of a setting; `value` is the one in the file, None if there is none."""
     where, default = setting.name, setting.default_for(target)
     is_known = setting.is_known_to(target)
     if value is None:
@@ -212,7 +212,7 @@ def _value(setting: Setting, value: Any, target: Target, notes: Notes) -> Any:
 
 
 class _Key(NamedTuple):
-    """An API key as it was found, and where."""
+    """An API key as found in its source."""
 
     text: str
     source: str
@@ -220,10 +220,10 @@ class _Key(NamedTuple):
 
 
 def read_embedding(reading: Reading, memory: Mapping[str, Any]) -> EmbeddingConfig:
-    """The embedding settings after routes and references, with the key that ZeroClaw would send.
+    """Resolve the embedding settings with routes and references, and the API key that ZeroClaw would send.
 
     Order of keys: the route's, memory.embedding_api_key (>= 0.8.2), the provider profile's, the chat provider's.
-    ZeroClaw up to 0.7.5 puts the provider's own variable before the chat provider's key.
+    ZeroClaw up to 0.7.5 uses the provider's own variable before the chat provider's key.
     """
     target, notes, provider = reading.target, reading.notes, memory["embedding_provider"].strip()
     settings = EmbeddingConfig(provider, memory["embedding_model"].strip(), memory["embedding_dimensions"])
@@ -246,7 +246,7 @@ def read_embedding(reading: Reading, memory: Mapping[str, Any]) -> EmbeddingConf
     key = next(filter(None, keys), None)
     if key is None or not settings.is_on or settings.provider == LOCAL:
         return settings
-    plain = reading.reveal(key.text, "the embedding key") if key.may_be_encrypted else key.text
+    plain = reading.decrypt(key.text, "the embedding key") if key.may_be_encrypted else key.text
     if not plain or not plain.strip():
         return settings
     notes.sources["embedding.api_key"] = key.source
@@ -258,7 +258,7 @@ def _key(value: object, source: str, *, may_be_encrypted: bool = True) -> _Key |
 
 
 def _chat_key(reading: Reading) -> _Key | None:
-    """The key of the chat provider, which ZeroClaw sends where embeddings have none of their own."""
+    """Find the chat provider's key, which ZeroClaw sends if embeddings have no key of their own."""
     environ, schema = reading.environ, reading.target.schema
     if reading.target.is_modern:
         for agent in reading.table("agents").values():
@@ -268,7 +268,7 @@ def _chat_key(reading: Reading) -> _Key | None:
             if key is not None:
                 return key
     else:
-        # The first variable that is set counts, even when it is empty.
+        # The first variable that is set counts, even if it is empty.
         variable = "ZEROCLAW_API_KEY" if "ZEROCLAW_API_KEY" in environ else "API_KEY"
         if environ.get(variable):
             return _key(environ[variable], source_of(variable), may_be_encrypted=False)
@@ -280,7 +280,7 @@ def _chat_key(reading: Reading) -> _Key | None:
 
 
 def _route(reading: Reading, memory: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The embedding route that `hint:<name>` picks; None when there is none or it cannot be used."""
+    """Find the embedding route selected by `hint:<name>`; None if there is none or it cannot be used."""
     model, notes = memory["embedding_model"], reading.notes
     hint = model.removeprefix(_HINT).strip() if model.startswith(_HINT) else ""
     if not hint:
@@ -305,7 +305,7 @@ def _route(reading: Reading, memory: Mapping[str, Any]) -> dict[str, Any] | None
 
 
 def _routes(reading: Reading) -> list[dict[str, Any]]:
-    """All routes: at the top level, but below `providers` in schema 2."""
+    """Read all routes: at the top level, but below `providers` in schema 2."""
     target, notes = reading.target, reading.notes
     table = reading.table("providers") if target.schema == 2 and not target.is_modern else reading.document
     routes = table.get("embedding_routes", [])
@@ -320,7 +320,7 @@ def _routes(reading: Reading) -> list[dict[str, Any]]:
 
 
 def _referenced(settings: EmbeddingConfig, reading: Reading) -> tuple[EmbeddingConfig, _Key | None]:
-    """A `<type>.<alias>` of ZeroClaw >= 0.8.0 made concrete by its profile under [providers.models]."""
+    """Resolve a `<type>.<alias>` of ZeroClaw >= 0.8.0 by its profile under [providers.models]."""
     name = settings.provider
     if name.startswith(_CUSTOM) or "." not in name:
         return settings, None
@@ -357,7 +357,7 @@ def _note_provider(settings: EmbeddingConfig, notes: Notes) -> None:
 
 
 def store_to_confirm(config: MemoryConfig) -> str | None:
-    """The name to give to `settings.confirm_store`, where the store is read-only until then; else None."""
+    """The name for `settings.confirm_store`, if the store is read-only until it is confirmed; else None."""
     name = None if is_url(config.location) else _foreign_name(config.storage, config.sources)
     return None if name is None or name in confirmed_stores(config.install) else name
 

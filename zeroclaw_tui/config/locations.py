@@ -1,7 +1,7 @@
-"""Where an install is: one ZeroClaw install on disk, one lone store, or a server; and what a person means by a path.
+"""Finding an install: a ZeroClaw install on disk, a standalone store or a server, also from a path given by a user.
 
-The rules of both generations are followed at once, since the installed version is not known: ZeroClaw <= 0.7.5 asks
-ZEROCLAW_CONFIG_DIR, ZEROCLAW_WORKSPACE, the marker `active_workspace.toml`, then `~/.zeroclaw`; >= 0.8.0 asks
+The rules of both generations apply together, since the installed version is unknown: ZeroClaw <= 0.7.5 uses
+ZEROCLAW_CONFIG_DIR, ZEROCLAW_WORKSPACE, the marker `active_workspace.toml`, then `~/.zeroclaw`; >= 0.8.0 uses
 ZEROCLAW_CONFIG_DIR, ZEROCLAW_DATA_DIR, ZEROCLAW_WORKSPACE, Homebrew's folder on macOS, then `~/.zeroclaw`.
 """
 
@@ -46,34 +46,34 @@ _SECRET_OPTION = "password|passwd|pwd|secret|token|api_?key|auth"
 
 
 class Install(NamedTuple):
-    """The places of one install."""
+    """The paths of one install."""
 
     config_dir: Path | None
-    """None for a lone store."""
+    """None for a standalone store."""
     root: Path
-    """The workspace or data folder, which has MEMORY.md, memory/ and state/ in it."""
+    """The workspace or data folder, which contains MEMORY.md, memory/ and state/."""
     database: Path
-    """The SQLite file, whether or not it exists."""
+    """The SQLite file, existing or not."""
     layout: Layout
     """"workspace" up to 0.7.5, "data" from 0.8.0, "lone" for a file, folder or server without an install."""
     rule: str
-    """What chose the install, in words."""
+    """A description of the rule that selected the install."""
     own_dir: Path
-    """Where this program keeps its own files for the install."""
+    """The folder of this program's own files for the install."""
 
     @property
     def config_file(self) -> Path | None:
-        """The config.toml, whether or not it exists; None for a lone store."""
+        """The config.toml, existing or not; None for a standalone store."""
         return self.config_dir / CONFIG_NAME if self.config_dir else None
 
     @property
     def has_workspace(self) -> bool:
-        """Whether there is a workspace or data folder around the store."""
+        """Whether the store is in a workspace or data folder."""
         return self.layout != "lone" or self.database == self.root / "memory" / "brain.db"
 
 
 class OpenOptions(NamedTuple):
-    """The options of the command line that choose what to open."""
+    """The command line options that select what to open."""
 
     path: Path | None = None
     config_dir: Path | None = None
@@ -83,12 +83,12 @@ class OpenOptions(NamedTuple):
     profile: str | None = None
     agent: str | None = None
     read_only: bool = False
-    is_made: bool = False
-    """Whether a named store that does not exist will be created."""
+    create_missing: bool = False
+    """Whether a missing store will be created."""
 
 
 def workspace_install(config_dir: Path, root: Path, rule: str) -> Install:
-    """An install of ZeroClaw <= 0.7.5, whose workspace may lie outside its config dir."""
+    """An install of ZeroClaw <= 0.7.5, whose workspace may be outside its config dir."""
     return Install(config_dir, root, database_of(root), "workspace", rule, config_dir / OWN_FOLDER)
 
 
@@ -98,8 +98,8 @@ def data_install(config_dir: Path, rule: str) -> Install:
     return Install(config_dir, root, database_of(root), "data", rule, config_dir / OWN_FOLDER)
 
 
-def lone_server(url: str, rule: str, environ: Mapping[str, str], home: Path) -> Install:
-    """A server without an install; its own folder is also the `root`, where no ZeroClaw ever puts anything."""
+def standalone_server(url: str, rule: str, environ: Mapping[str, str], home: Path) -> Install:
+    """A server without an install; our own folder is also the `root`, to which no ZeroClaw ever writes."""
     own_dir = _own_dir(without_password(url).encode("utf-8", "surrogateescape"), environ, home)
     return Install(None, own_dir, database_of(own_dir), "lone", rule, own_dir)
 
@@ -114,16 +114,16 @@ def _own_dir(identity: bytes, environ: Mapping[str, str], home: Path) -> Path:
 
 
 def command_at(install: Install, environ: Mapping[str, str], command: str, *arguments: str) -> str:
-    """A shell command of ours that uses this install."""
+    """Format one of our shell commands so that it uses this install."""
     return " ".join(filter(None, (command, config_dir_option(install, environ), *arguments)))
 
 
 def config_dir_option(install: Install, environ: Mapping[str, str]) -> str:
-    """The option that names an install in a shell; empty where the commands find it by themselves."""
+    """The command line option that selects an install; empty if the commands find it by default."""
     if install.config_dir is None:
         return ""
     try:
-        meant = installs_meant(environ, home_folder(environ))
+        meant = candidate_installs(environ, home_folder(environ))
     except InspectorError:
         meant = ()
     winner = next(filter(holds_anything, meant), meant[0] if meant else None)
@@ -145,7 +145,7 @@ def expand(text: str, home: Path) -> Path:
 
 
 def home_folder(environ: Mapping[str, str], config_dir: Path | None = None) -> Path:
-    """The home folder. Raises UsageError for a user who has none, unless `config_dir` names an install anyway."""
+    """The home folder. Raises UsageError if the user has none, unless `config_dir` is given."""
     try:
         return Path(environ.get("HOME") or Path.home())
     except RuntimeError as error:
@@ -157,7 +157,7 @@ def home_folder(environ: Mapping[str, str], config_dir: Path | None = None) -> P
 
 
 def database_of(root: Path) -> Path:
-    """`memory/brain.db`, or the older `memory.db` where only that exists."""
+    """`memory/brain.db`, or the older `memory.db` if only that exists."""
     brain = root / "memory" / "brain.db"
     plain = root / "memory.db"
     return plain if not exists(brain) and exists(plain) else brain
@@ -174,7 +174,7 @@ def has_markdown(root: Path) -> bool:
 
 
 def notes_root(given: Path) -> Path:
-    """The folder that a named file or folder belongs to: the one above `memory/` with notes in it, else itself."""
+    """The root folder of a given file or folder: the parent of a `memory/` with notes in it, else the folder itself."""
     folder = given.parent if given.suffix == ".md" else given
     return folder.parent if folder.name == DAILY_FOLDER and _has_notes(folder) else folder
 
@@ -186,13 +186,13 @@ def holds_anything(install: Install) -> bool:
 
 
 def _holds_store(install: Install) -> bool:
-    """Whether there is memory of the kind that the config names; an agent of ZeroClaw >= 0.8.0 may have the notes."""
+    """Whether there is a store of the kind in the config; with ZeroClaw >= 0.8.0 an agent may have the notes."""
     if exists(install.database):
         return True
     if install.config_dir is None:
         return has_markdown(install.root)
     memory = _peeked(install.config_dir / CONFIG_NAME).get("memory")
-    # Every name that ZeroClaw does not know leads to Markdown.
+    # ZeroClaw uses Markdown for every unknown name.
     if kind_named(memory.get("backend") if isinstance(memory, dict) else None) in _BACKENDS_WITHOUT_MARKDOWN:
         return False
     agents = install.config_dir / "agents"
@@ -201,7 +201,7 @@ def _holds_store(install: Install) -> bool:
 
 
 def _peeked(file: Path) -> dict[str, Any]:
-    """The values of a TOML file; none where it cannot be read, since loading it later reports the reason."""
+    """Read a TOML file; empty if it cannot be read, because loading it later reports the reason."""
     try:
         return read_toml(file) or {}
     except BrokenConfig:
@@ -209,7 +209,7 @@ def _peeked(file: Path) -> dict[str, Any]:
 
 
 class _Rule(NamedTuple):
-    """A config dir that something names, and which of its folders count; `workspace` replaces its own."""
+    """A config dir selected by a rule, and the layouts to consider; `workspace` replaces its own workspace."""
 
     words: str
     config_dir: Path
@@ -217,10 +217,10 @@ class _Rule(NamedTuple):
     layouts: tuple[Layout, ...] = ("data", "workspace")
 
     def installs(self) -> list[Install]:
-        """Its installs, the one in use first, then others that hold a store.
+        """List its installs, the one in use first, then others that have a store.
 
-        `<config dir>/data` with a store wins over a workspace with a store; without any store the folder that exists
-        decides, then the schema of the config.
+        `<config dir>/data` with a store takes precedence over a workspace with a store; without any store the existing
+        folder decides, then the schema of the config.
         """
         place = self.config_dir
         old = workspace_install(place, self.workspace or place / "workspace", self.words)
@@ -238,10 +238,10 @@ class _Rule(NamedTuple):
 
 
 def install_at(path: Path, environ: Mapping[str, str], home: Path, *, rule: str = "the path given") -> Install:
-    """The install a path belongs to, with its config where one is found; else the store alone (layout "lone").
+    """Find the install that a path belongs to, with its config if there is one; else the store alone (layout "lone").
 
     The path is a config dir, its config.toml, a workspace or data folder, its `memory/`, a database file, a folder
-    with MEMORY.md or `memory/*.md`, or one of these files. Raises Unreadable where there is none of these.
+    with MEMORY.md or `memory/*.md`, or one of these files. Raises Unreadable if it is none of these.
     """
     given = expand(str(path), home)
     status = status_of(given)
@@ -255,8 +255,8 @@ def install_at(path: Path, environ: Mapping[str, str], home: Path, *, rule: str 
     raise Unreadable(f"{given} is neither a file nor a directory.", hint=_WHAT_TO_GIVE)
 
 
-def install_to_be(path: Path, environ: Mapping[str, str], home: Path, *, is_folder: bool) -> Install:
-    """The install that `install_at` will find once there is a store at a path: notes in a folder, or a database."""
+def planned_install(path: Path, environ: Mapping[str, str], home: Path, *, is_folder: bool) -> Install:
+    """The install that `install_at` will find after a store is created at a path: notes in a folder, or a database."""
     place = _Place(expand(str(path), home), environ, home, "the path given")
     if not is_folder:
         return place.of_file()
@@ -264,7 +264,7 @@ def install_to_be(path: Path, environ: Mapping[str, str], home: Path, *, is_fold
 
 
 class _Place(NamedTuple):
-    """A path that a person named, with what is needed to find its install."""
+    """A path given by a user, with the parameters for finding its install."""
 
     given: Path
     environ: Mapping[str, str]
@@ -296,7 +296,7 @@ class _Place(NamedTuple):
             return self.of_root(given)
         if exists(given / "brain.db"):
             return self.lone(given, given / "brain.db")
-        # A workspace or data folder in which nothing was stored yet.
+        # A workspace or data folder without a store so far.
         attached = self.attached(given)
         if attached is None:
             raise Unreadable(
@@ -315,7 +315,7 @@ class _Place(NamedTuple):
         return self.attached(root) or self.lone(root, database, identity=database if exists(database) else root)
 
     def attached(self, root: Path) -> Install | None:
-        """The install whose workspace or data folder this is, found by its config.toml."""
+        """Find the install with this workspace or data folder, by its config.toml."""
         if root.name == "data" and exists(root.parent / CONFIG_NAME):
             return data_install(root.parent, self.rule)
         is_named = root.name == "workspace"
@@ -324,7 +324,7 @@ class _Place(NamedTuple):
         return None if found is None else workspace_install(found, root, self.rule)
 
     def lone(self, root: Path, database: Path, *, identity: Path | None = None) -> Install:
-        """A store without a config; our own files for it are found by its real path."""
+        """A store without a config; our own files for it are named after its real path."""
         own_dir = _own_dir(os.fsencode(os.path.realpath(identity or database)), self.environ, self.home)
         return Install(None, root, database, "lone", self.rule, own_dir)
 
@@ -336,11 +336,11 @@ def _is_root(folder: Path) -> bool:
 def find_installs(
     environ: Mapping[str, str], home: Path, *, config_dir: Path | None = None, workspace: Path | None = None
 ) -> tuple[Install, ...]:
-    """The install that wins, then others that hold a store. The two options win over every variable.
+    """Find the install to use, then others that have a store. The two options take precedence over variables.
 
-    Raises NoInstall, which names the places searched, and Unreadable when a folder on the way cannot be entered.
+    Raises NoInstall with the searched places, and Unreadable if a folder cannot be entered.
     """
-    meant = installs_meant(environ, home, config_dir=config_dir, workspace=workspace)
+    meant = candidate_installs(environ, home, config_dir=config_dir, workspace=workspace)
     found = [*filter(holds_anything, meant)]
     if found or (config_dir is None and workspace is not None):
         winner, *others = found or meant
@@ -354,12 +354,12 @@ def find_installs(
     raise NoInstall(f"{what}; looked in {places}.", hint=_HOW_TO_START)
 
 
-def installs_meant(
+def candidate_installs(
     environ: Mapping[str, str], home: Path, *, config_dir: Path | None = None, workspace: Path | None = None
 ) -> tuple[Install, ...]:
-    """Every install the rules lead to, in their order and whether or not anything is there yet; never empty.
+    """List every install by the rules, in order of precedence, existing or not; never empty.
 
-    Raises Unreadable when a folder on the way cannot be entered, or when `workspace` alone is no part of an install.
+    Raises Unreadable if a folder cannot be entered, or if `workspace` alone is not part of an install.
     """
     if config_dir is None and workspace is not None:
         return (install_at(workspace, environ, home, rule="--workspace"),)
@@ -378,11 +378,11 @@ def installs_meant(
 
 
 def workspace_rule(folder: Path, leaves: tuple[str, ...] = ("workspace",)) -> tuple[Path, Path]:
-    """Config dir and workspace that ZEROCLAW_WORKSPACE means, as ZeroClaw reads it; the first that fits wins.
+    """Derive config dir and workspace from ZEROCLAW_WORKSPACE as ZeroClaw does; the first matching rule applies.
 
-    A folder with a config.toml is the config dir; one next to a `.zeroclaw` with a config.toml, or whose name is among
-    `leaves`, is a workspace of that `.zeroclaw`; any other is the config dir. ZeroClaw >= 0.8.0 also takes the name
-    `data`, and uses only the config dir of the answer.
+    A folder with a config.toml is the config dir; one next to a `.zeroclaw` with a config.toml, or with a name in
+    `leaves`, is a workspace of that `.zeroclaw`; any other is the config dir. ZeroClaw >= 0.8.0 also accepts the name
+    `data`, and uses only the resulting config dir.
     """
     default_dir = folder.parent / ".zeroclaw"
     is_workspace = exists(default_dir / CONFIG_NAME) or folder.name in leaves
@@ -399,8 +399,8 @@ def _by_variable(environ: Mapping[str, str], home: Path) -> list[_Rule]:
         words, place = "ZEROCLAW_CONFIG_DIR", expand(config_dir, home)
         if not workspace:
             return [_Rule(words, place)]
-        # ZeroClaw <= 0.7.5 reads ZEROCLAW_WORKSPACE a second time after the config is loaded, so that the config comes
-        # from one variable and the workspace from the other.
+        # ZeroClaw <= 0.7.5 reads ZEROCLAW_WORKSPACE again after loading the config, so that the config comes from one
+        # variable and the workspace from the other.
         return [
             _Rule(f"{words} and ZEROCLAW_WORKSPACE", place, workspace_rule(folder)[1]),
             _Rule(f"{words}, not used while ZEROCLAW_WORKSPACE is set", place, layouts=("workspace",)),
@@ -442,14 +442,14 @@ def _homebrew_dirs(environ: Mapping[str, str]) -> list[_Rule]:
 
 
 def is_url(location: str | None) -> bool:
-    """Whether a location is a URL and no path."""
+    """Whether a location is a URL, not a path."""
     return location is not None and "://" in location
 
 
 def without_password(url: str) -> str:
-    """A URL with scheme, user, server, path and harmless options; empty for a text that is no URL.
+    """Reduce a URL to scheme, user, server, path and harmless options; empty for a text that is not a URL.
 
-    Everything up to the last @ counts as user and password, since a password may hold signs that nobody encoded.
+    Everything up to the last @ counts as user and password, since a password may contain unencoded characters.
     """
     scheme, separator, rest = url.strip().partition("://")
     if not separator or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.\-]*", scheme):
@@ -465,7 +465,7 @@ def without_password(url: str) -> str:
 
 
 def server_address(url: str) -> str:
-    """Scheme, host, port and path of a URL; anything else in it may be a secret."""
+    """Reduce a URL to scheme, host, port and path, since the rest may contain secrets."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "localhost", parts.port

@@ -1,4 +1,4 @@
-"""What is hidden where the text of a config is shown: the values of secrets, however TOML lets one write them."""
+"""Masking secrets when the text of a config is displayed, in any TOML notation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.\-]*://\S+")
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a key of this name has a secret value: api_key, bot_token, password, secret, … (not max_tokens)."""
+    """Whether a key with this name has a secret value: api_key, bot_token, password, secret, … (not max_tokens)."""
     words = [word.lower() for word in _WORDS.findall(name)]
     if not words:
         return False
@@ -39,14 +39,14 @@ def is_secret_name(name: str) -> bool:
 
 
 def masked_secret(value: str) -> str:
-    """A secret as it may be shown: a URL without its password, the name of a variable, else four dots."""
+    """Mask a secret for display: a URL without its password, the name of a variable, else four dots."""
     if is_variable(value) or not value:
         return value
     return mask_secrets(value) if _URL.fullmatch(value) else HIDDEN
 
 
 def masked_toml(text: str) -> str:
-    """A valid TOML text with every secret replaced by four dots; each line stays a line."""
+    """Replace every secret in a valid TOML text by four dots, preserving the lines."""
     return "".join(map(_masked_statement, statements_of(text)))
 
 
@@ -64,10 +64,10 @@ def _masked_statement(statement: Statement) -> str:
 
 
 def _is_secret(statement: Statement) -> bool:
-    """Whether a statement sets a secret, by the names in it or of its section; all strings of an inline table count.
+    """Whether a statement sets a secret, by its own names or its section; all strings of an inline table count.
 
-    A section counts with a plural (`[tokens]`) or two words (`[x.api_key]`) only: a single word there is the name of a
-    thing (`[agents.cookie]`). ZeroClaw's own [secrets] says how secrets are encrypted and has none.
+    A section counts only with a plural (`[tokens]`) or two words (`[x.api_key]`): a single word is a name chosen by the
+    user (`[agents.cookie]`). ZeroClaw's own [secrets] configures encryption and contains no secrets.
     """
     section = statement.table[1:] if statement.table[:1] == ("secrets",) else statement.table
     if any(map(is_secret_name, _names_in(tomllib.loads(statement.text)))):
@@ -76,7 +76,7 @@ def _is_secret(statement: Statement) -> bool:
 
 
 def _names_in(value: Any) -> Iterator[str]:
-    """The keys of a table and of all that is within it."""
+    """The keys of a table and of everything inside."""
     if isinstance(value, dict):
         yield from value
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -86,7 +86,7 @@ def _names_in(value: Any) -> Iterator[str]:
 def _masked_string(quoted: str, *, is_secret: bool) -> str:
     width = 3 if quoted.startswith(('"""', "'''")) else 1
     quote, written = quoted[:width], quoted[width:-width]
-    # A large config has thousands of strings, and most of them mean what is written.
+    # A fast path: a large config has thousands of strings, and most of them have no escapes.
     is_plain = "\\" not in quoted and "\n" not in quoted
     content = written if is_plain else str(tomllib.loads(f"value = {quoted}")["value"])
     if is_variable(content):
@@ -99,7 +99,7 @@ def _masked_string(quoted: str, *, is_secret: bool) -> str:
 
 
 def _masked_prose(text: str) -> str:
-    """A comment without its secrets: all that follows the name of a secret, and what looks like one."""
+    """Mask the secrets in a comment: everything after the name of a secret, and texts that look like secrets."""
     for name in _ASSIGNED_NAME.finditer(text):
         if any(map(is_secret_name, name.group(1).split("."))):
             end = text[len(text.rstrip()) :]

@@ -1,4 +1,4 @@
-"""What one config, its environment and the options say about memory, each value with its source and its warnings."""
+"""The memory settings of one config, environment and options, with their sources and warnings."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from zeroclaw_tui.memory.text import mask_secrets, one_line
 FILE = "config.toml"
 DEFAULT = "default"
 OPTION = "option"
-_LONGEST_NAME_SHOWN = 60
-_LIKENESS_OF_A_SLIP = 0.75
+_MAX_NAME_LENGTH = 60
+_MIN_SIMILARITY = 0.75
 Concern = Literal["file", "fact", "store", "recall", "vectors", "hygiene", "snapshot"]
-"""What a warning is about: the config as such, a fact that needs no attention, the open store, what is recalled,
-whether embeddings are made, what hygiene deletes, or the snapshot."""
+"""The topic of a warning: the file itself, a fact that needs no attention, the open store, recall, embeddings, hygiene,
+or the snapshot."""
 _CONCERNS: Mapping[str, Concern] = {
     "vector_weight": "recall",
     "keyword_weight": "recall",
@@ -42,15 +42,15 @@ _FIRST_MODERN = (0, 8, 0)
 
 
 def concern_of(setting: str) -> Concern:
-    """What a setting of [memory] acts on ("memory.vector_weight": "recall"); "file" where it is nothing shown here."""
+    """The topic that a setting of [memory] affects ("memory.vector_weight": "recall"); "file" if none of the others."""
     name = setting.removeprefix("memory.")
     return next((concern for start, concern in _CONCERNS.items() if name.startswith(start)), "file")
 
 
 class EmbeddingConfig(NamedTuple):
-    """How texts become vectors. `provider` is none, local, openai, openrouter or `custom:<url>`.
+    """The embedding settings. `provider` is none, local, openai, openrouter or `custom:<url>`.
 
-    `api_key` is plain text in memory only and never part of the repr.
+    `api_key` is decrypted, and never part of the repr.
     """
 
     provider: str = "none"
@@ -63,7 +63,7 @@ class EmbeddingConfig(NamedTuple):
 
     @property
     def is_on(self) -> bool:
-        """True when the provider can make vectors."""
+        """Whether the provider can create embeddings."""
         return self.provider not in ("", "none") and self.dimensions > 0
 
 
@@ -76,7 +76,7 @@ class MemoryConfig(NamedTuple):
     alias: str | None = None
     """The part of memory.backend after its dot."""
     zeroclaw_backend: str = "sqlite"
-    """What ZeroClaw itself uses: an unknown name becomes "markdown"."""
+    """The backend that ZeroClaw itself uses: "markdown" for an unknown name."""
     schema: int = 1
     vector_weight: float = 0.7
     keyword_weight: float = 0.3
@@ -101,34 +101,34 @@ class MemoryConfig(NamedTuple):
     threat_scan_load_time: bool = True
     embedding: EmbeddingConfig = EmbeddingConfig()
     agents: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-    """Agent aliases of schema 3, each with the aliases whose memory it may read besides its own."""
+    """The agents' aliases in schema 3, each with the aliases whose memory it may also read."""
     agent_workspaces: Mapping[str, str] = MappingProxyType({})
-    """The folders that the config names for some of the agents, as written there."""
+    """The agents' folders in the config, as written there, for those agents that have one."""
     recall_limits: Mapping[str, int] = MappingProxyType({})
-    """`memory_recall_limit` of the runtime profiles of those agents that have one; 0 is unlimited."""
+    """`memory_recall_limit` of the agents' runtime profiles, for those that have one; 0 is unlimited."""
     location: str | None = None
-    """A path or URL given by option in place of the install's own."""
+    """A path or URL from --location, instead of the install's own."""
     read_only: bool = False
     storage: Mapping[str, Any] = MappingProxyType({})
-    """The settings of the backend's store (db_url, schema, collection, …), with secrets in plain text."""
+    """The settings of the backend's store (db_url, schema, collection, …), with decrypted secrets."""
     values: Mapping[str, Any] = MappingProxyType({})
-    """All keys below [memory] as they were read."""
+    """All keys below [memory] as read from the file."""
     sources: Mapping[str, str] = MappingProxyType({})
-    """Where each value came from in words, by its key ("memory.backend")."""
+    """A description of each value's source, by its key ("memory.backend")."""
     warnings: tuple[str, ...] = ()
     concerns: Mapping[str, Concern] = MappingProxyType({})
-    """What each warning is about, by its sentence; "file" for one that is not named."""
+    """The topic of each warning, by its sentence; "file" if missing."""
 
     def __repr__(self) -> str:
-        # The values of the store and of [memory] can be secrets.
+        # The values in `storage` and `values` can be secrets.
         return f"MemoryConfig({self.backend!r} of {self.install!r})"
 
-    def warned_about(self, *concerns: Concern) -> tuple[str, ...]:
-        """The warnings about these."""
+    def warnings_about(self, *concerns: Concern) -> tuple[str, ...]:
+        """The warnings about these topics."""
         return tuple(sentence for sentence in self.warnings if self.concerns.get(sentence, "file") in concerns)
 
     def value(self, key: str) -> Any:
-        """A value of [memory] by its key, with dots below a table; the default replaces one of a wrong type."""
+        """A value of [memory] by its dotted key; the default if the type is wrong."""
         value: Any = self.values
         for part in key.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
@@ -136,7 +136,7 @@ class MemoryConfig(NamedTuple):
         return value if fits(setting.kind, value) else setting.default
 
     def readable_by(self, agents: Sequence[str]) -> tuple[str, ...]:
-        """These agents and, after each, those whose memory it may read besides its own; none twice."""
+        """These agents, each followed by the agents whose memory it may also read, without duplicates."""
         return tuple(dict.fromkeys(alias for agent in agents for alias in (agent, *self.agents.get(agent, ()))))
 
     @property
@@ -146,7 +146,7 @@ class MemoryConfig(NamedTuple):
 
 
 def agent_folders(config: MemoryConfig) -> dict[str, Path]:
-    """Each agent's own folder of notes that is there: the path its config gives, else agents/<alias>/workspace."""
+    """Each agent's existing folder of notes: the path in the config, else agents/<alias>/workspace."""
     folder = config.install.config_dir
     if config.location or config.install.layout != "data" or folder is None:
         return {}
@@ -161,22 +161,22 @@ class Notes:
     def __init__(self) -> None:
         self.sources: dict[str, str] = {}
         self.concerns: dict[str, Concern] = {}
-        """The warnings in their order, each with what it is about."""
+        """The warnings in order, each with its topic."""
 
     def warn(self, sentence: str, concern: Concern = "file") -> None:
-        """Add a sentence, once."""
+        """Add a warning, unless it exists already."""
         self.concerns.setdefault(sentence, concern)
 
     def unknown(self, name: str, place: str, known: Iterable[str]) -> None:
-        """Warn of a key that no ZeroClaw version has, with the one probably meant."""
+        """Warn of a key that no ZeroClaw version has, and suggest a similar one."""
         import difflib
 
-        near = difflib.get_close_matches(name, list(known), n=1, cutoff=_LIKENESS_OF_A_SLIP)
+        near = difflib.get_close_matches(name, list(known), n=1, cutoff=_MIN_SIMILARITY)
         meant = f"; did you mean {near[0]}?" if near else "."
         self.warn(f"{place} has the key {shown(name)}, which ZeroClaw does not know and ignores{meant}")
 
     def table(self, document: Mapping[str, Any], *path: str) -> dict[str, Any]:
-        """The table at a path of a document, empty when there is none, with a warning about anything else there."""
+        """Get the table at a path of a document, empty if missing, with a warning if it is not a table."""
         value: Any = document
         for depth, name in enumerate(path, start=1):
             value = value.get(name, {})
@@ -187,7 +187,7 @@ class Notes:
         return dict(value)
 
     def value(self, table: Mapping[str, Any], name: str, kind: Kind, where: str) -> Any:
-        """A value of a table; None when it is missing, and with a warning when its type is wrong."""
+        """Get a value of a table; None if it is missing, and with a warning if its type is wrong."""
         if name not in table:
             return None
         if fits(kind, table[name]):
@@ -205,15 +205,15 @@ class Notes:
 
 
 def shown(name: str) -> str:
-    """A word out of a config, safe and short enough for a sentence, without what looks like a key."""
+    """Prepare a text from a config for a sentence: masked, on one line and truncated."""
     clean = one_line(mask_secrets(name))
-    return clean if len(clean) <= _LONGEST_NAME_SHOWN else clean[: _LONGEST_NAME_SHOWN - 1] + "…"
+    return clean if len(clean) <= _MAX_NAME_LENGTH else clean[: _MAX_NAME_LENGTH - 1] + "…"
 
 
 def target_of(document: dict[str, Any], install: Install, notes: Notes, version: str | None = None) -> Target:
-    """Who reads a config. The layout on disk counts too, because ZeroClaw >= 0.8.0 does not change an old file.
+    """Determine which ZeroClaw reads a config, also by the layout on disk, as >= 0.8.0 does not rewrite an old file.
 
-    A `version` of the other generation says nothing about the file and is ignored.
+    A `version` of the other generation is ignored.
     """
     schema = _schema_of(document, notes)
     is_modern = schema >= NEWEST_SCHEMA or install.layout == "data"
@@ -235,9 +235,9 @@ def _schema_of(document: dict[str, Any], notes: Notes) -> int:
 
 
 def to_third_schema(document: dict[str, Any], target: Target, notes: Notes) -> dict[str, Any]:
-    """A copy of an older config as ZeroClaw >= 0.8.0 changes it in memory; keys already there win.
+    """Migrate a copy of an older config as ZeroClaw >= 0.8.0 does in memory; existing keys take precedence.
 
-    `memory.backend` stays as it is, and a backend that only `[storage.provider.config]` named is lost.
+    `memory.backend` is unchanged, and a backend that is only in `[storage.provider.config]` is lost.
     """
     changed = copy.deepcopy(document)
     if target.schema >= NEWEST_SCHEMA:

@@ -1,4 +1,4 @@
-"""The real `zeroclaw`, for what this program hands on, and how to run our own commands."""
+"""The real `zeroclaw`, to which other commands are forwarded, and the spelling of our own commands in messages."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from collections.abc import Iterator, Mapping
 from zeroclaw_tui.memory.text import shell_word
 
 PASS_THROUGH_MARKER = "ZEROCLAW_TUI_PASSED_THROUGH"
-"""Set for the real binary: how often in a row a command was handed over, so that no loop lasts."""
+"""The variable that counts how often a command was forwarded in a row, to end loops."""
 
 _OUR_NAME = b"zeroclaw_tui"
 _VERSION = r"\d+\.\d+(?:\.\d+)?"
 _SCRIPT_HEAD = 4096
 _OUR_COMMAND = r"(?<=`)([A-Z_]+=\S* )?(zeroclaw(?= (?:memory|onboard|--real)\b)|zeroclaw-tui(?=[` ]))"
-"""One of our commands in backquotes, which may set a variable first."""
+"""One of our commands in backquotes, possibly after the assignment of a variable."""
 
 
 def real_zeroclaw(environ: Mapping[str, str] | None = None) -> str | None:
-    """The path of the first `zeroclaw` on PATH that is not this program's own script, or None.
+    """Find the first `zeroclaw` on PATH that is not this program's own script, or None.
 
-    Ours are the running script, the one next to this Python, and every script whose text names this package.
+    Own scripts are the running one, the one next to this Python, and every script that contains this package's name.
     """
     ours = {os.path.realpath(_own_script("zeroclaw"))}
     if os.path.basename(sys.argv[0]) == "zeroclaw":
@@ -34,7 +34,7 @@ def real_zeroclaw(environ: Mapping[str, str] | None = None) -> str | None:
 
 
 def zeroclaw_version(binary: str, seconds: float = 2.0) -> str | None:
-    """The version that `zeroclaw --version` prints, such as "0.7.5"; None if it prints none in time. Blocks."""
+    """Get the version from `zeroclaw --version`, such as "0.7.5"; None if it prints none in time. Blocks."""
     import subprocess
 
     command = [binary, "--version"]
@@ -51,7 +51,7 @@ def _own_script(name: str) -> str:
 
 
 def _on_path(name: str, environ: Mapping[str, str]) -> Iterator[str]:
-    """The paths of the programs of this name in the order of PATH."""
+    """The paths of the programs with this name in the order of PATH."""
     for folder in environ.get("PATH", "").split(os.pathsep):
         candidate = os.path.join(folder or ".", name)
         if _can_run(candidate):
@@ -63,7 +63,7 @@ def _can_run(candidate: str) -> bool:
 
 
 def _names_us(candidate: str) -> bool:
-    """True for a console script of this package in another environment. A program that cannot be read is not ours."""
+    """Whether a program is a console script of this package, possibly in another environment; False if unreadable."""
     try:
         with open(candidate, "rb") as file:
             head = file.read(_SCRIPT_HEAD)
@@ -73,9 +73,9 @@ def _names_us(candidate: str) -> bool:
 
 
 def our_command(name: str) -> str:
-    """How to run our script "zeroclaw" or "zeroclaw-tui" in the shell that started this program.
+    """The command for our script "zeroclaw" or "zeroclaw-tui" in the shell that started this program.
 
-    The bare name where PATH leads to this package, else the path of the script.
+    It is the bare name if PATH leads to this package, else the path of the script.
     """
     script = _own_script(name)
     found = next(_on_path(name, os.environ), None)
@@ -84,10 +84,10 @@ def our_command(name: str) -> str:
 
 
 def runnable(text: str) -> str:
-    """A text for people in which each of our commands in backquotes can be run as printed."""
+    """Replace our commands in backquotes in a text by commands that can be run as printed."""
     return re.sub(_OUR_COMMAND, lambda found: (found[1] or "") + our_command(found[2]), text)
 
 
 def runnable_command(command: str) -> str:
-    """One of our commands, spelled so that it can be run as printed."""
+    """Replace one of our commands by one that can be run as printed."""
     return runnable(f"`{command}`")[1:-1]

@@ -1,4 +1,4 @@
-"""Putting a config.toml in place in one step, its dated backups, and what differs between two versions of it."""
+"""Save a config.toml atomically, manage its dated backups, and compare two versions of it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from zeroclaw_tui.memory.errors import Refused, Unreadable
 from zeroclaw_tui.memory.text import shell_word
 
 _AGAIN = "Nothing was written. Run it again to start from the current file."
-BACKUPS_KEPT = 10
+MAX_BACKUPS = 10
 _BACKUPS = "backups"
 _STAMP = "%Y-%m-%dT%H%M%S.%fZ"
 _NAME = re.compile(r"config\.(\d{4}-\d\d-\d\dT\d{6}\.\d{6}Z)\.toml")
@@ -37,7 +37,7 @@ Kind = Literal["section", "removed", "added"]
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """An earlier version of a config. `name` is what `--restore NAME` takes."""
+    """An earlier version of a config. `name` is the argument for `--restore NAME`."""
 
     path: Path
     name: str
@@ -45,11 +45,11 @@ class Backup:
 
 
 def save_config(config_file: Path, before: bytes | None, after: bytes, own_dir: Path, now: datetime) -> Backup | None:
-    """Put `after` in the place of `before`; the backup made of `before`, None when there was no file.
+    """Replace `before` by `after`, and return the backup of `before`, None if there was no file.
 
     A temporary file in the same folder is written (a link is followed and stays a link), then the backup, both durable;
-    after a last comparison with `before` it is renamed. Killed anywhere, one of both files is there, whole. Raises
-    Refused when the file is no longer `before` or may not be written, and Unreadable when it cannot be.
+    after a last comparison with `before` it is renamed. After a kill at any point, one of both files exists completely.
+    Raises Refused if the file is no longer `before` or write-protected, and Unreadable if writing fails.
     """
     target = config_file if before is None else Path(os.path.realpath(config_file))
     folder = own_dir / _BACKUPS
@@ -68,16 +68,16 @@ def save_config(config_file: Path, before: bytes | None, after: bytes, own_dir: 
             rename(temporary, target, replaces=before is not None)
         except FileExistsError as error:
             raise Refused(f"{target} was created by another program while you were answering.", hint=_AGAIN) from error
-    # The file is replaced by now; an error here would say that it is not.
+    # The file is already replaced, so errors from here on must not be raised.
     with suppress(OSError, Unreadable):
         sync_folder(target.parent)
-        for old in list_backups(own_dir)[BACKUPS_KEPT:]:
+        for old in list_backups(own_dir)[MAX_BACKUPS:]:
             _delete_backup(old)
     return backup
 
 
 def _check_unchanged(config_file: Path, target: Path, before: bytes | None) -> None:
-    """Raise Refused unless the file is what was read."""
+    """Raise Refused if the file has changed since it was read."""
     if before is None:
         happened = "created by another program" if os.path.lexists(config_file) else ""
     else:
@@ -89,7 +89,7 @@ def _check_unchanged(config_file: Path, target: Path, before: bytes | None) -> N
 
 
 def _check_writable(target: Path) -> None:
-    """A rename would replace a file that its owner has protected, so the file itself is asked."""
+    """Raise Refused for a write-protected file, because a rename would replace it anyway."""
     if os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         return
     raise Refused(
@@ -99,7 +99,7 @@ def _check_writable(target: Path) -> None:
 
 
 def list_backups(own_dir: Path) -> tuple[Backup, ...]:
-    """The backups, newest first; empty when there are none. Raises Unreadable when the folder cannot be read."""
+    """List the backups, newest first; empty if there are none. Raises Unreadable if the folder cannot be read."""
     folder = own_dir / _BACKUPS
     named = filter(None, map(_NAME.fullmatch, reversed(names_in(folder))))
     backups = (_backup(folder, when) for name in named if (when := _time_of(name[1])) is not None)
@@ -107,7 +107,7 @@ def list_backups(own_dir: Path) -> tuple[Backup, ...]:
 
 
 def read_backup(backup: Backup) -> bytes:
-    """The bytes of a backup. Raises Unreadable when it was removed, or cannot be read."""
+    """Read a backup. Raises Unreadable if it was removed or cannot be read."""
     data = read_bytes(backup.path)
     if data is None:
         raise Unreadable(f"The backup {backup.path} was removed.", hint="Choose another backup.")
@@ -115,7 +115,7 @@ def read_backup(backup: Backup) -> bytes:
 
 
 def make_backup(own_dir: Path, data: bytes, now: datetime) -> Backup:
-    """Write a durable backup, named after the second, or after a moment later than every other backup."""
+    """Write a durable backup, named after the current second, or after a time later than every other backup."""
     exact = now.astimezone(UTC)
     whole = exact.replace(microsecond=0)
     others = list_backups(own_dir)
@@ -133,7 +133,7 @@ def make_backup(own_dir: Path, data: bytes, now: datetime) -> Backup:
 
 
 def _delete_backup(backup: Backup) -> None:
-    """Delete a backup; one that cannot be deleted is left for the next time."""
+    """Delete a backup; if that fails, the next save tries again."""
     with suppress(OSError):
         backup.path.unlink()
 
@@ -144,7 +144,7 @@ def _backup(folder: Path, when: datetime) -> Backup:
 
 
 def _time_of(stamp: str) -> datetime | None:
-    """The time of a backup's name; None for digits that are no date."""
+    """Parse the time in a backup's name; None for an invalid date."""
     try:
         return datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC)
     except ValueError:
@@ -153,18 +153,18 @@ def _time_of(stamp: str) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """A line that differs, or (`section`) the header of the table that the lines below it are in."""
+    """A differing line, or (`section`) the header of the table that contains the following lines."""
 
     kind: Kind
     text: str
-    """Masked and without its line end, but not cleaned of control characters."""
+    """Masked and without line end; it may contain control characters."""
     path: KeyPath = ()
-    """The full path of the key that it sets, empty for every other line."""
+    """The full path of the key that it sets, empty for other lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The lines that differ, and how many are replaced by another, added, removed and unchanged."""
+    """The differing lines, and the numbers of replaced, added, removed and unchanged lines."""
 
     lines: tuple[DiffLine, ...]
     replaced: int
@@ -174,12 +174,12 @@ class Difference:
 
     @property
     def differing(self) -> int:
-        """How many lines differ, a replaced one counted once."""
+        """The number of differing lines, counting a replaced one once."""
         return self.replaced + self.added + self.removed
 
 
 def difference(before: ConfigDocument, after: ConfigDocument) -> Difference:
-    """Compare two documents; secrets are four dots."""
+    """Compare two documents; secrets are masked in the result."""
     old, new = _lines_of(before), _lines_of(after)
     lines: list[DiffLine] = []
     replaced = added = removed = at_old = at_new = 0
@@ -201,14 +201,14 @@ def difference(before: ConfigDocument, after: ConfigDocument) -> Difference:
 
 
 class _Line(NamedTuple):
-    """A line as it is, to be compared, and as it is shown, without its secrets."""
+    """A line: the text to compare, and the text to show, without secrets."""
 
     text: str
     shown: str
     header: str
-    """The header of its section, as it is shown."""
+    """The header of its section, masked."""
     path: KeyPath
-    """The key that it sets, empty for every other line."""
+    """The key that it sets, empty for other lines."""
 
 
 def _lines_of(document: ConfigDocument) -> list[_Line]:
@@ -224,5 +224,5 @@ def _lines_of(document: ConfigDocument) -> list[_Line]:
 
 
 def _split(text: str) -> list[str]:
-    """The lines of a text without their ends."""
+    """Split a text into lines without line ends."""
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []

@@ -1,5 +1,5 @@
-"""The table of settings: type, default, range, the versions that know each, its places in config.toml and the
-environment, and what it does; and the commented files of `defaults/`, from the wheel or from the source tree."""
+"""The table of settings: type, default, range, the versions that have each, its places in config.toml and the
+environment, and its description; and the commented files of `defaults/`, from the wheel or from the source tree."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ _WORDS_OF_TYPE: Mapping[type, str] = {
 Version = tuple[int, int, int]
 NEWEST_MODERN = "0.8.4"
 NEWEST_OLD = "0.7.5"
-POSTGRES_AWAY = ((0, 6, 3), (0, 7, 3))
-"""The first and last version without the backend postgres."""
+WITHOUT_POSTGRES = ((0, 6, 3), (0, 7, 3))
+"""The first and the last version without the backend postgres."""
 DAYS_BY_CATEGORY = "memory.policy.retention_days_by_category"
 PROVIDER_CONFIG = "storage.provider.config"
-"""The table of one store, PostgreSQL's as a rule, up to 0.7.5."""
+"""The table of one store, usually PostgreSQL's, up to 0.7.5."""
 _OLD_DEFAULTS = {"storage.lucid.recall_timeout_ms": 500, "storage.lucid.store_timeout_ms": 800}
 U32 = 2**32 - 1
 I64 = 2**63 - 1
 
 
 class Setting(NamedTuple):
-    """One setting: `memory.<key>`, its key in config.toml, or `storage.<kind>.<key>`, which ZeroClaw >= 0.8.0 spells
+    """One setting: `memory.<key>`, as in config.toml, or `storage.<kind>.<key>`, in ZeroClaw >= 0.8.0
     `storage.<kind>.<alias>.<key>`."""
 
     name: str
@@ -55,24 +55,24 @@ class Setting(NamedTuple):
     about: str
     since: str = "0.1.2"
     until: str | None = None
-    """The last version that reads it; None where the newest still does."""
+    """The last version that reads it; None if the newest does."""
     low: float | None = None
     high: float | None = None
-    """`low` and `high` bound what makes sense, both included."""
+    """The range of useful values, `low` and `high` included."""
     bounded_since: str | None = None
-    """The version from which `high` applies; older ones make sense of more."""
+    """The version from which on `high` applies; older ones accept higher values."""
     choices: tuple[str, ...] = ()
     is_strict: bool = True
-    """Whether ZeroClaw refuses every other word than the choices."""
+    """Whether ZeroClaw rejects values other than the choices."""
     is_secret: bool = False
     old_key: str = ""
     """Its key in config.toml up to 0.7.5, for a setting of a store."""
     variable: str = ""
-    """The environment variable that ZeroClaw up to 0.7.5 prefers to config.toml."""
+    """The environment variable that takes precedence over config.toml in ZeroClaw up to 0.7.5."""
     variable_fills: bool = False
-    """Whether that variable counts only where config.toml has no value."""
+    """Whether that variable is used only if config.toml has no value."""
     least: int | None = None
-    """What a smaller number in the variable counts as; without it 0 counts as no value."""
+    """The minimum that replaces a smaller number in the variable; without it 0 means no value."""
 
     @property
     def key(self) -> str:
@@ -80,12 +80,12 @@ class Setting(NamedTuple):
         return self.name.rpartition(".")[2]
 
     def is_known_to(self, target: Target) -> bool:
-        """Whether the ZeroClaw that reads the config knows the setting."""
+        """Whether the target version of ZeroClaw has the setting."""
         is_over = self.until is not None and target.numbers > version_numbers(self.until)
         return version_numbers(self.since) <= target.numbers and not is_over
 
     def default_for(self, target: Target) -> Any:
-        """What this ZeroClaw uses where the file has no value, a list as a new list; None where there is no default."""
+        """The default in the target version, a list as a new list; None if there is none."""
         is_newest = target.numbers >= (0, 8, 4)
         if not is_newest and self.name in _OLD_DEFAULTS:
             return _OLD_DEFAULTS[self.name]
@@ -94,7 +94,7 @@ class Setting(NamedTuple):
         return list(self.default) if isinstance(self.default, tuple) else self.default
 
     def must_be(self, value: object) -> str:
-        """What a TOML value must be where ZeroClaw cannot read it; empty where it can."""
+        """The expected type of a TOML value that ZeroClaw cannot read; empty if it can."""
         if not fits(self.kind, value):
             return KIND_WORDS[self.kind]
         if isinstance(value, dict) and not all(fits("count", days) for days in value.values()):
@@ -103,7 +103,7 @@ class Setting(NamedTuple):
 
     @property
     def allowed(self) -> str:
-        """What a value must be, in words."""
+        """A description of the allowed values."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         if self.kind == "count":
@@ -113,7 +113,7 @@ class Setting(NamedTuple):
         return KIND_WORDS[self.kind]
 
     def bounds(self, version: Version | None) -> tuple[float, float]:
-        """The least and the greatest number that make sense to a ZeroClaw of this version, to any where it is None."""
+        """The minimum and maximum for a ZeroClaw version, or for all versions if it is None."""
         since = self.bounded_since
         is_free = since is not None and (version is None or version < version_numbers(since))
         low = -math.inf if self.low is None else self.low
@@ -123,29 +123,29 @@ class Setting(NamedTuple):
 
 
 class Target(NamedTuple):
-    """How a config is written, and the ZeroClaw that reads it."""
+    """The format of a config, and the ZeroClaw version that reads it."""
 
     schema: int
     has_aliases: bool
-    """Whether it spells storage as `[storage.<kind>.<alias>]` and may name `kind.alias`."""
+    """Whether it has `[storage.<kind>.<alias>]`, and `kind.alias` as a backend."""
     is_modern: bool
     """Whether ZeroClaw >= 0.8.0 reads it."""
     version: str | None = None
-    """The version that reads it, where it is known."""
+    """The version that reads it, if known."""
 
     @property
     def reading_version(self) -> str:
-        """The version whose rules count: the known one, else the newest of its generation."""
+        """The version whose rules apply: the known one, else the newest of its generation."""
         return self.version or (NEWEST_MODERN if self.is_modern else NEWEST_OLD)
 
     @property
     def numbers(self) -> Version:
-        """The numbers of that version."""
+        """That version as three numbers."""
         return version_numbers(self.reading_version)
 
 
 def _memory(name: str, default: Any, about: str, since: str = "0.1.2", **more: Any) -> Setting:
-    """A setting of [memory], of the kind of its default."""
+    """A setting of [memory], with the kind of its default."""
     return Setting(f"memory.{name}", _KIND_OF_DEFAULT[type(default)], default, about, since, **more)
 
 
@@ -158,7 +158,7 @@ def _share(name: str, default: float, about: str, since: str, **more: Any) -> Se
 
 
 def _word(name: str, choices: tuple[str, ...], about: str, since: str, **more: Any) -> Setting:
-    """One of a few words, the first of which is the default."""
+    """A setting with a few choices, of which the first is the default."""
     return _memory(name, choices[0], about, since, choices=choices, **more)
 
 
@@ -268,7 +268,7 @@ _BY_CATEGORY = tuple(
     )
     for category, since in (("conversation", "0.5.7"), ("daily", "0.8.1"), ("core", "0.8.1"))
 )
-"""The categories that ZeroClaw looks up in that table."""
+"""The settings for the categories that ZeroClaw looks up in that table."""
 
 
 def _of_postgres(key: str, kind: Kind, default: Any, about: str, table: str = PROVIDER_CONFIG, **more: Any) -> Setting:
@@ -282,7 +282,7 @@ def _of_qdrant(key: str, default: str | None, about: str, *, fills: bool) -> Set
 
 
 def _of_lucid(key: str, default: int, about: str, least: int | None, *, is_over: bool = False) -> Setting:
-    """Up to 0.7.5 only a variable sets it; `is_over` says that no later version knows it."""
+    """A setting that up to 0.7.5 only a variable sets; with `is_over` no later version has it."""
     since, until = ("0.1.2", NEWEST_OLD) if is_over else ("0.8.4", None)
     variable, low = f"ZEROCLAW_LUCID_{key.upper()}", least or 1 if is_over else 1
     name = f"storage.lucid.{key}"
@@ -326,8 +326,8 @@ _MEMORY = (*_GENERAL, *_RETENTION, *_EMBEDDING, *_SEARCH, *_WRITING, *_FILES, *_
 SETTINGS: Mapping[str, Setting] = MappingProxyType(
     {setting.name: setting for setting in (*_MEMORY, *_BY_CATEGORY, *_STORES) if setting.kind != "table"}
 )
-"""Every setting by its name. The table `memory.policy.retention_days_by_category` is three settings, one for each
-category that ZeroClaw looks up."""
+"""Every setting by its name. The table `memory.policy.retention_days_by_category` is represented by three settings, one
+for each category that ZeroClaw looks up."""
 
 
 def settings_of(kind: str) -> tuple[Setting, ...]:
@@ -346,25 +346,25 @@ MEMORY_KEYS: Mapping[str, Setting] = MappingProxyType(
         if key.name.startswith("memory.")
     }
 )
-"""Every key of [memory] by its name there ("policy.threat_scan"), those included that are settings of a store now."""
+"""Every key of [memory] by its name there ("policy.threat_scan"), including keys that became settings of a store."""
 STORE_KINDS = ("sqlite", "postgres", "qdrant", "markdown", "lucid")
-"""The backends that have a table [storage.<kind>.<alias>] (ZeroClaw >= 0.8.0)."""
+"""The backends with a table [storage.<kind>.<alias>] (ZeroClaw >= 0.8.0)."""
 NEVER_USED = ("storage.sqlite.path", "storage.markdown.directory", "storage.postgres.tls")
-"""The keys that ZeroClaw reads and does nothing with."""
+"""The keys that ZeroClaw reads but does not use."""
 
 
 def table_keys(kind: str) -> dict[str, Kind]:
-    """The keys of `[storage.<kind>.<alias>]`, each with its type; none for a kind that ZeroClaw does not know."""
+    """The keys of `[storage.<kind>.<alias>]` with their types; empty for a kind that ZeroClaw does not have."""
     unused: dict[str, dict[str, Kind]] = {"sqlite": {"path": "text"}, "markdown": {"directory": "text"}}
     return unused.get(kind, {}) | {setting.key: setting.kind for setting in settings_of(kind) if setting.until is None}
 
 
 DB_URL_ALIASES = ("dbURL", "database_url", "databaseUrl")
-"""Other spellings of `db_url` that ZeroClaw takes."""
+"""Other spellings of `db_url` that ZeroClaw accepts."""
 
 
 def fits(kind: Kind, value: object) -> bool:
-    """True when a TOML value has the type; a whole number that fits into 64 bits is also a number, true is neither."""
+    """Whether a TOML value has the type; a whole number of 64 bits is also a number, true is neither."""
     if kind == "switch":
         return isinstance(value, bool)
     if kind == "count":
@@ -378,7 +378,7 @@ def fits(kind: Kind, value: object) -> bool:
 
 
 def parsed(kind: Kind, text: str) -> Any:
-    """The value that a text means, None when it is not of that type. Lists are JSON or comma-separated."""
+    """Parse a text as a value of a kind, None if it is not valid. Lists are JSON or comma-separated."""
     if kind == "text":
         return text
     if kind == "texts" and not text.lstrip().startswith("["):
@@ -392,18 +392,18 @@ def parsed(kind: Kind, text: str) -> Any:
 
 
 def kind_of(value: object) -> str:
-    """What a TOML value is, in words, without the value itself, which may be a secret."""
+    """Describe the type of a TOML value, without the value itself, which may be a secret."""
     return _WORDS_OF_TYPE.get(type(value), "a date or time")
 
 
 def kind_named(backend: object) -> str:
-    """The kind of store that a backend of a config names, sqlite where it names none."""
+    """The kind of store in the backend of a config, sqlite if there is none."""
     return backend.strip().lower().partition(".")[0] if isinstance(backend, str) else "sqlite"
 
 
 @cache
 def version_numbers(text: str) -> Version:
-    """The three numbers of "0.8.4" or "v0.8.4-beta-1"; ValueError when there are none."""
+    """Parse "0.8.4" or "v0.8.4-beta-1" into three numbers. Raises ValueError."""
     found = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", text)
     if found is None:
         raise ValueError(f"{text!r} is no version")
@@ -415,18 +415,18 @@ BACKENDS_WITH_DEFAULTS = ("sqlite", "postgres", "lucid", "markdown", "qdrant", "
 
 
 def defaults_folder() -> Path:
-    """The folder of the files: `_defaults` inside an installed package, else `defaults` next to it in the tree."""
+    """The folder of the default files: `_defaults` in an installed package, else `defaults` in the source tree."""
     package = Path(__file__).resolve().parent.parent
     packed = package / "_defaults"
     return packed if packed.is_dir() else package.parent / "defaults"
 
 
 def default_text(backend: str) -> str:
-    """The file of a backend as it is, comments included."""
+    """The text of a backend's default file, including comments."""
     return (defaults_folder() / f"{backend}.toml").read_text("utf-8")
 
 
 def default_values(backend: str) -> dict[str, Any]:
-    """What the file of a backend sets, as a document: `memory`, and `storage` for PostgreSQL. Qdrant's own
-    table is `memory.qdrant`."""
+    """The parsed default file of a backend: `memory`, and `storage` for PostgreSQL. Qdrant's own table is
+    `memory.qdrant`."""
     return tomllib.loads(default_text(backend))

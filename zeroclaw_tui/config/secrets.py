@@ -1,4 +1,4 @@
-"""The encrypted values of a config, and the key file that encrypts them.
+"""The encrypted values of a config, and their key file.
 
 A key file is never replaced: a new key would make every old value useless.
 """
@@ -25,32 +25,32 @@ WAYS_WITHOUT_KEY = (
     f"Bring the old {KEY_FILE} back, or take the values that nobody can read out of config.toml; "
     "[secrets] encrypt = false there keeps new ones as plain text."
 )
-"""What to do about encrypted values whose key file is missing."""
+"""The hint for encrypted values without their key file."""
 _KEY_BYTES = 32
 _NONCE_BYTES = 12
 
 
 class SecretUnreadable(InspectorError):
-    """An encrypted value that cannot be had here."""
+    """An encrypted value that cannot be decrypted here."""
 
     title = "Secret not readable"
 
 
 def is_encrypted(value: str) -> bool:
-    """True for a value that is not the secret itself."""
+    """Whether a value is encrypted or stored elsewhere, so not the secret itself."""
     return value.startswith((SEALED, MASKED, ELSEWHERE))
 
 
 def is_variable(value: str) -> bool:
-    """True for a value that is the name of a variable, `${NAME}`, and nothing else: no secret itself."""
+    """Whether a value is only the name of a variable, `${NAME}`, so not a secret."""
     return re.fullmatch(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}", value) is not None
 
 
-def reveal(value: str, config_dir: Path | None) -> str:
-    """The plain text of a config value; a value without a prefix is plain already.
+def decrypt(value: str, config_dir: Path | None) -> str:
+    """Decrypt a config value; a value without a prefix is returned unchanged.
 
-    `enc2:` is hex of a 12-byte nonce, the ChaCha20-Poly1305 text and its 16-byte tag, without associated data; `enc:`
-    is hex of a repeating-key XOR (the oldest versions). Raises SecretUnreadable, never with the value in it.
+    `enc2:` is hex of a 12-byte nonce, the ChaCha20-Poly1305 ciphertext and its 16-byte tag, without associated data;
+    `enc:` is hex of a repeating-key XOR (the oldest versions). Raises SecretUnreadable, which never contains the value.
     """
     if value.startswith(ELSEWHERE):
         raise SecretUnreadable(
@@ -90,8 +90,8 @@ def _not_ours() -> SecretUnreadable:
     )
 
 
-def seal(plain: str, key: bytes, nonce: bytes | None = None) -> str:
-    """The `enc2:` form of a text, as ZeroClaw writes it, with a nonce never used before; an empty text stays empty."""
+def encrypt(plain: str, key: bytes, nonce: bytes | None = None) -> str:
+    """Encrypt a text in the format `enc2:` of ZeroClaw, with a new random nonce; an empty text stays empty."""
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
     if not plain:
@@ -101,7 +101,7 @@ def seal(plain: str, key: bytes, nonce: bytes | None = None) -> str:
 
 
 def encrypted_names_in(values: Any, name: str = "") -> tuple[str, ...]:
-    """The dotted names of the texts of a parsed document that need the key file (`enc2:` or `enc:`)."""
+    """List the dotted names of the values of a parsed document that need the key file (`enc2:` or `enc:`)."""
     if isinstance(values, str):
         return (name,) if values.startswith((SEALED, MASKED)) else ()
     if isinstance(values, Mapping):
@@ -112,7 +112,7 @@ def encrypted_names_in(values: Any, name: str = "") -> tuple[str, ...]:
 
 
 def missing_key_words(config_dir: Path, names: Sequence[str]) -> str:
-    """That a config has encrypted values without their key file, in a sentence that names some of them."""
+    """Make a sentence about a config with encrypted values without their key file."""
     are = "is" if len(names) == 1 else "are"
     return f"{first_names(names, most=3)} {are} encrypted with a key that is not here, {config_dir / KEY_FILE}."
 
@@ -123,10 +123,10 @@ def new_key_text() -> str:
 
 
 def make_key_file(config_dir: Path, text: str) -> None:
-    """Keep a new key as `.secret_key`, 0600 and durable; a missing config dir is made, 0700.
+    """Write a new key to `.secret_key`, 0600 and durable; a missing config dir is created, 0700.
 
-    Killed anywhere, the key is there whole or not at all. Raises Refused when there is a key file already (it stays),
-    or it cannot be written, and DiskFull.
+    After a kill at any point, the file is complete or missing. Raises Refused if there is a key file already (it is
+    unchanged) or writing fails, and DiskFull.
     """
     path = config_dir / KEY_FILE
     try:
@@ -139,7 +139,7 @@ def make_key_file(config_dir: Path, text: str) -> None:
 
 
 def read_key(config_dir: Path | None) -> bytes:
-    """The 32 bytes of `.secret_key` (64 hex digits) of a config dir. Never makes one; raises SecretUnreadable."""
+    """Read the 32 bytes of a config dir's `.secret_key` (64 hex digits). Never creates one; raises SecretUnreadable."""
     if config_dir is None:
         raise SecretUnreadable(f"There is no config dir, so no {KEY_FILE} to decrypt with.")
     path = config_dir / KEY_FILE

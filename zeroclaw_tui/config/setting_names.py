@@ -1,7 +1,7 @@
-"""The settings that a person may set: how each is spelled, which values it takes, and where a config.toml has it.
+"""The settings that users can set: their spellings, allowed values, and places in a config.toml.
 
-A name is `memory.<key>` or `storage.<kind>.<key>`, whatever the version that reads the file; `Setting.old_key` is the
-spelling of the latter up to ZeroClaw 0.7.5, and >= 0.8.0 puts an alias between kind and key.
+A name is `memory.<key>` or `storage.<kind>.<key>`, for any version that reads the file; `Setting.old_key` is the
+spelling of the latter up to ZeroClaw 0.7.5, and >= 0.8.0 has an alias between kind and key.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from zeroclaw_tui.config.schema import (
     DAYS_BY_CATEGORY,
     DB_URL_ALIASES,
     NEVER_USED,
-    POSTGRES_AWAY,
     PROVIDER_CONFIG,
     SETTINGS,
     STORE_KINDS,
+    WITHOUT_POSTGRES,
     Setting,
     Target,
     fits,
@@ -50,23 +50,23 @@ _SPELLINGS: Mapping[str, str] = {
     **{setting.old_key.removeprefix("memory."): name for name, setting in SETTINGS.items() if setting.old_key},
     **{name: name for name in SETTINGS},
 }
-"""Every way to write a setting, but for aliases and the other spellings of db_url."""
+"""The name of a setting by every spelling, except aliases and other spellings of db_url."""
 
 
 def is_read(name: str, target: Target) -> bool:
-    """Whether this ZeroClaw reads the setting from config.toml."""
+    """Whether the target version of ZeroClaw reads the setting from config.toml."""
     setting = SETTINGS.get(name)
     if setting is None:
         return False
     if name.startswith("storage.") and not setting.old_key and target.numbers < (0, 8, 0):
         return False
-    if name.startswith("storage.postgres.") and POSTGRES_AWAY[0] <= target.numbers <= POSTGRES_AWAY[1]:
+    if name.startswith("storage.postgres.") and WITHOUT_POSTGRES[0] <= target.numbers <= WITHOUT_POSTGRES[1]:
         return False
     return setting.is_known_to(target)
 
 
 def variable_of(name: str, target: Target, alias: str = DEFAULT_ALIAS) -> str | None:
-    """The variable that this ZeroClaw prefers to config.toml, None where there is none."""
+    """The variable that takes precedence over config.toml in the target version, None if there is none."""
     if not target.is_modern:
         return SETTINGS[name].variable or None
     if name.startswith(DAYS_BY_CATEGORY):
@@ -76,7 +76,7 @@ def variable_of(name: str, target: Target, alias: str = DEFAULT_ALIAS) -> str | 
 
 
 def setting_name(written: str) -> str:
-    """The name of a setting in any spelling. Raises UsageError for an unknown one, with the one probably meant."""
+    """Find the name of a setting by any spelling. Raises UsageError for an unknown one, with a similar one."""
     name = _without_alias(written.strip())
     if name in SETTINGS:
         return name
@@ -91,18 +91,18 @@ def setting_name(written: str) -> str:
 
 
 def is_left_out(written: str) -> bool:
-    """Whether a key in a config is no setting, because no ZeroClaw acts on it, or only 0.5.5 and 0.5.6 did (mem0)."""
+    """Whether a key in a config is not a setting: ZeroClaw never uses it, or only 0.5.5 and 0.5.6 did (mem0)."""
     return _without_alias(written) in NEVER_USED or written.startswith("memory.mem0.")
 
 
 def alias_in(written: str) -> str | None:
-    """The alias in a spelling such as `storage.postgres.work.db_url`, None where it has none."""
+    """The alias in a spelling such as `storage.postgres.work.db_url`, None if there is none."""
     section, *rest = written.strip().split(".")
     return rest[1] if section == "storage" and len(rest) > 2 and rest[0] in STORE_KINDS else None
 
 
 def _without_alias(written: str) -> str:
-    """The name that a spelling means; one that means none is returned in the form of a name."""
+    """Convert a spelling to the name of the setting; an unknown one is only normalised."""
     table, _, key = written.rpartition(".")
     alias = alias_in(written)
     if alias is not None:
@@ -113,7 +113,7 @@ def _without_alias(written: str) -> str:
 
 
 def assigned(assignment: str, version: str | None = None) -> tuple[str, Any]:
-    """The setting and the value of `KEY=VALUE`. Raises UsageError for what is neither."""
+    """Parse `KEY=VALUE` into setting and value. Raises UsageError."""
     written, equals, text = assignment.partition("=")
     if not equals:
         example = "For example --set memory.vector_weight=0.7."
@@ -123,7 +123,7 @@ def assigned(assignment: str, version: str | None = None) -> tuple[str, Any]:
 
 
 def parsed_value(name: str, text: str, version: str | None = None) -> Any:
-    """The value that a typed text means. Raises UsageError where it is none for this setting and version."""
+    """Parse a typed text. Raises UsageError if it is not a valid value for this setting and version."""
     setting = SETTINGS[name]
     stripped = text.strip()
     value = _SWITCHES.get(stripped.lower()) if setting.kind == "switch" else parsed(setting.kind, stripped)
@@ -133,7 +133,7 @@ def parsed_value(name: str, text: str, version: str | None = None) -> Any:
 
 
 def checked_value(name: str, value: Any, version: str | None = None) -> Any:
-    """A value that has a type already, checked; a number as float. Raises UsageError, never with a secret in it."""
+    """Check a typed value; a number is returned as float. Raises UsageError, which never contains a secret."""
     setting = SETTINGS[name]
     if not fits(setting.kind, value):
         raise _wrong(setting, f"it is {kind_of(value)}")
@@ -149,7 +149,7 @@ def checked_value(name: str, value: Any, version: str | None = None) -> Any:
 
 
 def _typeable(setting: Setting, text: str) -> str:
-    """A text without anything that is invisible in a config."""
+    """Check that a text has no invisible characters."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -195,9 +195,9 @@ def _wrong(setting: Setting, found: str) -> UsageError:
 
 
 def place_of(name: str, document: ConfigDocument, target: Target, alias: str = DEFAULT_ALIAS) -> KeyPath:
-    """Where this file has the setting, or would have it.
+    """Find the path of a setting in this file, existing or not.
 
-    ZeroClaw >= 0.8.0 reads the old places as the alias `default`, so a value that is only there is changed there.
+    ZeroClaw >= 0.8.0 reads the old paths as the alias `default`, so a value that is only there is changed there.
     """
     section, kind, *rest = name.split(".")
     if section == "memory":
@@ -213,7 +213,7 @@ def place_of(name: str, document: ConfigDocument, target: Target, alias: str = D
 
 
 def _spelled(document: ConfigDocument, path: KeyPath) -> KeyPath:
-    """The path in the spelling of db_url that the file uses."""
+    """Replace db_url in a path by the spelling that the file uses."""
     if path[-1] != "db_url" or document.has(path):
         return path
     others = ((*path[:-1], spelling) for spelling in DB_URL_ALIASES)
@@ -221,9 +221,9 @@ def _spelled(document: ConfigDocument, path: KeyPath) -> KeyPath:
 
 
 def written_value(name: str, document: ConfigDocument, target: Target, alias: str = DEFAULT_ALIAS) -> Any:
-    """The value that the file has for a setting, encrypted where it is; None when it has none.
+    """The value of a setting in the file, possibly encrypted; None if there is none.
 
-    Raises BrokenConfig for a value of a wrong type, never with the value in it.
+    Raises BrokenConfig for a value of a wrong type, without the value in the message.
     """
     setting = SETTINGS[name]
     path = place_of(name, document, target, alias)
@@ -250,7 +250,7 @@ def _wrong_type(path: KeyPath, value: Any, expected: str) -> BrokenConfig:
 
 
 def check_sqlite_only(after: ConfigDocument, changed: Collection[str]) -> None:
-    """Raise UsageError where a change makes a config that ZeroClaw refuses: only sqlite has some settings."""
+    """Raise UsageError if a change makes a config that ZeroClaw refuses, because some settings need sqlite."""
     agents = after.get(("agents",))
     aliases = agents if isinstance(agents, Mapping) else ()
     places = (("memory", "backend"), *(("agents", alias, "memory", "backend") for alias in aliases))

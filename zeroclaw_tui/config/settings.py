@@ -1,6 +1,6 @@
-"""This program's own settings.toml next to an install: a store's profile, stores confirmed, the theme.
+"""This program's own settings.toml next to an install: the profiles of stores, confirmed stores, the theme.
 
-ZeroClaw does not know the file. A broken one stops nothing: reading takes it for empty and `settings_problem` says so.
+ZeroClaw does not use the file. A broken file is read as empty, and `settings_problem` describes the problem.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _KINDS: dict[str, type] = {_PROFILES: dict, _THEME: str, _CONFIRMED: list}
 
 
 def settings_file(install: Install) -> Path:
-    """Where the settings of an install lie, whether or not there are any."""
+    """The path of an install's settings, existing or not."""
     return install.own_dir / NAME
 
 
 def settings_problem(install: Install) -> str | None:
-    """One sentence when the file is there but cannot be used, else None."""
+    """Describe in one sentence why an existing file cannot be used, else None."""
     try:
         document = read_toml(settings_file(install)) or {}
     except BrokenConfig as problem:
@@ -39,25 +39,25 @@ def settings_problem(install: Install) -> str | None:
 
 
 def saved_profile(install: Install) -> str | None:
-    """The ZeroClaw version a person chose for the store of this install, or None."""
+    """The ZeroClaw version that the user chose for the store of this install, or None."""
     version = _saved(install, _PROFILES).get(str(install.database))
     return version if isinstance(version, str) and version else None
 
 
 def save_profile(install: Install, version: str) -> None:
-    """Keep that choice. Raises BrokenConfig when the file there is broken, Unreadable when it cannot be written."""
+    """Save the chosen version. Raises BrokenConfig if the file is broken, Unreadable if it cannot be written."""
     _change(install, (_PROFILES, str(install.database)), version)
 
 
 def confirmed_stores(install: Install) -> tuple[str, ...]:
-    """The stores that only DATABASE_URL names and that a person confirmed to be ZeroClaw's, by name."""
+    """The names of stores from DATABASE_URL that the user confirmed to be ZeroClaw's."""
     return tuple(name for name in _saved(install, _CONFIRMED) if isinstance(name, str))
 
 
 def confirm_store(install: Install, name: str) -> None:
-    """Keep that this store is ZeroClaw's, so that it opens for writing. Raises like `save_profile`.
+    """Save that this store is ZeroClaw's, so that it opens for writing. Raises like `save_profile`.
 
-    `name` is what `load.store_to_confirm` gives: a URL without its password, schema and table.
+    `name` is from `load.store_to_confirm`: a URL without its password, schema and table.
     """
     known = confirmed_stores(install)
     if name not in known:
@@ -65,17 +65,17 @@ def confirm_store(install: Install, name: str) -> None:
 
 
 def saved_theme(install: Install) -> str | None:
-    """The name of the theme a person chose, or None."""
+    """The name of the theme that the user chose, or None."""
     return _saved(install, _THEME) or None
 
 
 def save_theme(install: Install, theme: str) -> None:
-    """Keep that choice. Raises like `save_profile`."""
+    """Save the chosen theme. Raises like `save_profile`."""
     _change(install, (_THEME,), theme)
 
 
 def _saved(install: Install, name: str) -> Any:
-    """A value of the file, an empty one where it has none or cannot be read, which `settings_problem` reports."""
+    """A value of the file, or an empty one if it is missing or the file is broken (see `settings_problem`)."""
     try:
         value = (read_toml(settings_file(install)) or {}).get(name)
     except BrokenConfig:

@@ -1,4 +1,4 @@
-"""Which backend is in use and the settings of its store; environment variables that override config.toml."""
+"""The backend in use and the settings of its store; environment variables that override config.toml."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from zeroclaw_tui.config.schema import (
     DB_URL_ALIASES,
     KIND_WORDS,
     MEMORY_KEYS,
-    POSTGRES_AWAY,
     PROVIDER_CONFIG,
     SETTINGS,
     STORE_KINDS,
+    WITHOUT_POSTGRES,
     Kind,
     Setting,
     Target,
@@ -33,14 +33,14 @@ _SECTIONS = frozenset({"memory", "storage", "providers", "agents", "schema_versi
 
 
 class Reading(NamedTuple):
-    """A config that is being read: its document as the ZeroClaw that reads it has it, and where notes on it go."""
+    """A config that is being read: its document after migration, the environment, and the collected notes."""
 
     document: Mapping[str, Any]
     environ: Mapping[str, str]
     target: Target
     notes: Notes
-    reveal: Callable[[str, str], str | None]
-    """From a config value and the name of its key to the plain text, or None after a warning."""
+    decrypt: Callable[[str, str], str | None]
+    """Decrypts a config value, given the name of its key; returns None after a warning."""
 
     def table(self, *path: str) -> dict[str, Any]:
         """The table at a path of the document, empty if there is none."""
@@ -48,17 +48,17 @@ class Reading(NamedTuple):
 
 
 def source_of(variable: str) -> str:
-    """How a variable is named as a source."""
+    """The name of a variable as a source."""
     return f"environment {variable}"
 
 
 def given(environ: Mapping[str, str], variable: str) -> str:
-    """The trimmed value of a variable, empty when it is not set or blank."""
+    """The trimmed value of a variable, empty if it is not set or blank."""
     return environ.get(variable, "").strip()
 
 
 def apply_generic(document: dict[str, Any], environ: Mapping[str, str], target: Target, notes: Notes) -> dict[str, Any]:
-    """The document, changed in place, with each `ZEROCLAW_<path>` put in (ZeroClaw >= 0.8.0: `__` for dots)."""
+    """Set the values of each `ZEROCLAW_<path>` in the document, in place (ZeroClaw >= 0.8.0: `__` for dots)."""
     for variable in sorted(environ) if target.is_modern else ():
         matched = re.fullmatch(_GENERIC, variable)
         path = matched.group(1).split("__") if matched else []
@@ -85,7 +85,7 @@ def _apply(document: dict[str, Any], path: list[str], variable: str, text: str, 
 
 
 def _kind_at(path: list[str]) -> Kind | None:
-    """The type of the key at a path, None when ZeroClaw >= 0.8.0 has no key there."""
+    """The type of the key at a path, None if ZeroClaw >= 0.8.0 has no such key."""
     section, *rest = path
     if section == "memory":
         setting = MEMORY_KEYS.get(".".join(rest))
@@ -98,7 +98,7 @@ def _kind_at(path: list[str]) -> Kind | None:
 
 
 def value_of_variable(setting: Setting, environ: Mapping[str, str], notes: Notes) -> Any:
-    """What the variable of a setting says (ZeroClaw <= 0.7.5), None where it says nothing that counts."""
+    """Read the variable of a setting (ZeroClaw <= 0.7.5), None if it has no usable value."""
     text = given(environ, setting.variable)
     if not text:
         return None
@@ -112,7 +112,7 @@ def value_of_variable(setting: Setting, environ: Mapping[str, str], notes: Notes
 
 
 class Backend(NamedTuple):
-    """The kind asked for, its alias in schema 3, and the kind ZeroClaw would use."""
+    """The requested kind, its alias in schema 3, and the kind that ZeroClaw would use."""
 
     kind: str
     alias: str | None
@@ -120,7 +120,7 @@ class Backend(NamedTuple):
 
 
 def choose_backend(reading: Reading, written: str, option: str | None) -> Backend:
-    """The backend in use; `written` is memory.backend. The kind is lower-cased as ZeroClaw does, not the alias."""
+    """Determine the backend in use; `written` is memory.backend. The kind is lowered as in ZeroClaw, not the alias."""
     name = written.strip() if reading.target.is_modern else _overriding(reading) or written.strip().lower()
     in_zeroclaw = _in_zeroclaw(name.lower(), reading.target, reading.notes)
     if option is not None:
@@ -131,7 +131,7 @@ def choose_backend(reading: Reading, written: str, option: str | None) -> Backen
 
 
 def _overriding(reading: Reading) -> str:
-    """The name that comes before memory.backend in ZeroClaw <= 0.7.5, empty when none does."""
+    """The name that overrides memory.backend in ZeroClaw <= 0.7.5, empty if there is none."""
     name, source, notes = given(reading.environ, STORAGE_PROVIDER), source_of(STORAGE_PROVIDER), reading.notes
     if not name:
         settings = reading.table(*PROVIDER_CONFIG.split("."))
@@ -143,9 +143,9 @@ def _overriding(reading: Reading) -> str:
 
 
 def _in_zeroclaw(name: str, target: Target, notes: Notes) -> str:
-    """The kind that ZeroClaw uses for a name: Markdown for one that it does not know."""
+    """The kind that ZeroClaw uses for a name: Markdown for an unknown one."""
     known = name.partition(".")[0] if target.is_modern else name
-    is_away = known == "postgres" and POSTGRES_AWAY[0] <= target.numbers <= POSTGRES_AWAY[1]
+    is_away = known == "postgres" and WITHOUT_POSTGRES[0] <= target.numbers <= WITHOUT_POSTGRES[1]
     if known in ZEROCLAW_BACKENDS and not is_away:
         return known
     notes.warn(f'ZeroClaw does not know the backend "{shown(name)}" here and uses Markdown.', "store")
@@ -153,16 +153,16 @@ def _in_zeroclaw(name: str, target: Target, notes: Notes) -> str:
 
 
 def read_storage(reading: Reading, memory: Mapping[str, Any], backend: Backend) -> dict[str, Any]:
-    """The settings of the backend's store, secrets in plain text; `notes.sources` names them `storage.<key>`."""
+    """Read the settings of the backend's store, with decrypted secrets; `notes.sources` has them as `storage.<key>`."""
     notes, is_own = reading.notes, backend.kind not in ZEROCLAW_BACKENDS
     settings = _own(reading, backend) if is_own else _of_zeroclaw(reading, memory, backend)
     for name in settings:
         notes.sources.setdefault(f"storage.{name}", FILE)
     for name in list(settings) if is_own else ("db_url", "api_key"):
         value = settings.get(name)
-        # ZeroClaw <= 0.7.5 uses Qdrant's key literally, whatever it begins with.
+        # ZeroClaw <= 0.7.5 uses Qdrant's key literally, even with the prefix of an encrypted value.
         if isinstance(value, str) and (is_own or reading.target.is_modern or name == "db_url"):
-            settings[name] = reading.reveal(value, f"storage.{name}")
+            settings[name] = reading.decrypt(value, f"storage.{name}")
     if backend.kind == "postgres":
         _postgres_url(settings, reading)
     known = () if backend.kind == "lucid" else settings_of(backend.kind)
@@ -173,9 +173,8 @@ def read_storage(reading: Reading, memory: Mapping[str, Any], backend: Backend) 
 
 
 def _own(reading: Reading, backend: Backend) -> dict[str, Any]:
-    """The settings of a backend that ZeroClaw does not know: `[storage.NAME]`, and above it `[storage.NAME.<alias>]`.
-
-    Their types are for the backend to check.
+    """Read the settings of a backend that ZeroClaw does not have: `[storage.NAME]`, overridden by
+    `[storage.NAME.<alias>]`. The backend checks their types.
     """
     kind, alias, notes = backend.kind, backend.alias or "default", reading.notes
     table = reading.table("storage", kind)
@@ -194,7 +193,7 @@ def _own(reading: Reading, backend: Backend) -> dict[str, Any]:
 
 
 def _of_zeroclaw(reading: Reading, memory: Mapping[str, Any], backend: Backend) -> dict[str, Any]:
-    """What `[storage.<kind>.<alias>]` says (ZeroClaw >= 0.8.0), or the old keys and variables (<= 0.7.5)."""
+    """Read `[storage.<kind>.<alias>]` (ZeroClaw >= 0.8.0), or the old keys and variables (<= 0.7.5)."""
     target, notes = reading.target, reading.notes
     kind, alias = backend.kind, backend.alias or "default"
     path = ("storage", kind, alias) if target.is_modern else tuple(PROVIDER_CONFIG.split("."))
@@ -223,7 +222,7 @@ def _of_zeroclaw(reading: Reading, memory: Mapping[str, Any], backend: Backend) 
 
 
 def _postgres_url(settings: dict[str, Any], reading: Reading) -> None:
-    """Put the URL that counts into the settings: ZeroClaw's variable, ours, everybody's, then that of config.toml."""
+    """Set the effective URL: from ZeroClaw's variable, from ours, from DATABASE_URL, or from config.toml."""
     variables, notes = (*OUR_DB_URLS, OTHERS_DB_URL), reading.notes
     for variable in variables if reading.target.is_modern else (STORAGE_DB_URL, *variables):
         url = given(reading.environ, variable)
@@ -237,7 +236,7 @@ def _postgres_url(settings: dict[str, Any], reading: Reading) -> None:
 
 
 def _with_url(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings with the URL under its usual name."""
+    """Rename the URL to its usual key."""
     for alias in DB_URL_ALIASES:
         if alias in settings:
             settings.setdefault("db_url", settings.pop(alias))

@@ -1,4 +1,4 @@
-"""TOML files: reading one, saying what is wrong with it, and cutting its text into statements."""
+"""TOML files: reading, error messages, and splitting a text into statements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KeyPath = tuple[str, ...]
 StatementKind = Literal["key", "table", "list item", "other"]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-# `re` compiles them at their first use: who only reads a config needs none.
+# `re` compiles them on first use, because reading a config does not need them.
 _BARE_KEY = r"[A-Za-z0-9_-]+"
 TOKEN = (
     r'(?s)"""(?:[^\\]|\\.)*?"{3,5}'
@@ -28,8 +28,8 @@ TOKEN = (
 )
 """A string, a comment, a bracket or a line end."""
 _ESCAPED = r'["\\\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]'
-"""What TOML forbids in a quoted string, and what makes a line look like another in an editor: Unicode line ends and the
-marks that change the direction of writing."""
+"""Characters that TOML forbids in a quoted string, and those that make a line look different in an editor: Unicode line
+ends and marks that change the direction of writing."""
 _SHORT_ESCAPES = {"\b": r"\b", "\t": r"\t", "\n": r"\n", "\f": r"\f", "\r": r"\r", '"': r"\"", "\\": r"\\"}
 _PLACE = r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$"
 _SENTENCES = (
@@ -42,7 +42,7 @@ _SENTENCES = (
 
 
 def read_config(path: Path) -> bytes | None:
-    """The bytes of a config, or None if there is no such file. Raises BrokenConfig where it cannot be read."""
+    """Read the bytes of a config, or None if there is no such file. Raises BrokenConfig if it cannot be read."""
     try:
         return read_regular(path)
     except FileNotFoundError as error:
@@ -58,13 +58,13 @@ def read_config(path: Path) -> bytes | None:
 
 
 def read_toml(path: Path) -> dict[str, Any] | None:
-    """The values of a TOML file; None if there is no such file. Raises BrokenConfig with line and column."""
+    """Read a TOML file; None if there is no such file. Raises BrokenConfig with line and column."""
     raw = read_config(path)
     return None if raw is None else parsed(decoded(raw, path), path)
 
 
 def decoded(raw: bytes, path: Path) -> str:
-    """The text of a file without its byte order mark. Raises BrokenConfig where it is not UTF-8."""
+    """Decode a file without its byte order mark. Raises BrokenConfig if it is not UTF-8."""
     body = raw.removeprefix(BYTE_ORDER_MARK)
     try:
         return body.decode("utf-8")
@@ -78,9 +78,9 @@ def decoded(raw: bytes, path: Path) -> str:
 
 
 def parsed(text: str, path: Path) -> dict[str, Any]:
-    """The values of a TOML text. Raises BrokenConfig with line, column and what to do, but never a value.
+    """Parse a TOML text. Raises BrokenConfig with line, column and a hint, but never a value.
 
-    The sentence is our own: the parser's can contain a piece of the text, and changes with its version.
+    The message is our own, because the parser's can contain parts of the text, and changes with its version.
     """
     try:
         return tomllib.loads(text)
@@ -89,7 +89,7 @@ def parsed(text: str, path: Path) -> dict[str, Any]:
         raise BrokenConfig(f"{path} nests its values too deeply to be read.", hint=hint) from error
     except tomllib.TOMLDecodeError as error:
         found = re.search(_PLACE, str(error))
-        # The parser names no line when the text ends too early.
+        # The parser's message has no line number if the text ends too early.
         line, column = (
             found.groups() if found and found[1] else (text.count("\n") + 1, len(text.rpartition("\n")[2]) + 1)
         )
@@ -104,7 +104,7 @@ def parsed(text: str, path: Path) -> dict[str, Any]:
 class Statement(NamedTuple):
     """A key with its value, a header, or a blank line or comment (`kind` "other"), with its line ends.
 
-    `path` is the full path of what it sets, and `table` the section that contains it; a header is in its own section.
+    `path` is the full path of its key or table, and `table` the section that contains it, for a header itself.
     """
 
     text: str
@@ -124,7 +124,7 @@ class Statement(NamedTuple):
 
 
 def statements_of(text: str) -> list[Statement]:
-    """Cut a text into statements; joined they are the text. Raises ValueError where one has no readable key.
+    """Split a text into statements; joined they are the text. Raises ValueError if one has no valid key.
 
     A statement ends at the first line end outside of strings and brackets.
     """
@@ -192,12 +192,12 @@ def value_text(value: Any) -> str:
 
 
 def key_text(path: Iterable[str]) -> str:
-    """A key of one or several parts, quoted where it has to be."""
+    """Format a key of one or several parts, quoted if necessary."""
     return ".".join(part if re.fullmatch(_BARE_KEY, part) else _quoted(part) for part in path)
 
 
 def shown_key(path: Iterable[str]) -> str:
-    """A key in a sentence: as TOML writes it, on one line and without control characters."""
+    """Format a key for a sentence, on one line and without control characters."""
     return one_line(key_text(path))
 
 

@@ -317,7 +317,7 @@ async def _embedded(library: Library, content: str) -> tuple[Vector | None, tupl
         found = await asyncio.to_thread(scan, content, library.settings.threat_scan)
         notes = (f"ZeroClaw withholds this content from its agent ({found}).",) if found else ()
     embedder = library.embedder
-    if embedder is None or library.memory.about.embeds_itself or "vectors" in library.memory.why_not:
+    if embedder is None or library.memory.about.computes_vectors or "vectors" in library.memory.why_not:
         return None, notes
     try:
         numbers = await embedder.embed(content)

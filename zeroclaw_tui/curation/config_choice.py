@@ -60,7 +60,7 @@ def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) 
         source = locations.SCHEME if options.backend is None and backend is not None else None
         options = options._replace(backend=backend)
     home = locations.home_folder(variables, options.config_dir)
-    if options.is_made and options.path is not None and not exists(locations.expand(str(options.path), home)):
+    if options.create_missing and options.path is not None and not exists(locations.expand(str(options.path), home)):
         # A new store is a database unless another backend is named.
         options = options._replace(backend=options.backend or "sqlite", location=str(options.path))
     return tuple(_config_of(install, options, variables, source) for install in _installs(options, variables, home))
@@ -103,7 +103,7 @@ def _installs(options: OpenOptions, variables: Mapping[str, str], home: Path) ->
             return (locations.install_at(Path(options.location), variables, home),)
         if options.backend is None:
             raise _needs_backend(options.location) from None
-        return (locations.lone_server(options.location, "the URL given", variables, home),)
+        return (locations.standalone_server(options.location, "the URL given", variables, home),)
 
 
 def _install_at(path: Path, options: OpenOptions, variables: Mapping[str, str], home: Path) -> Install:
@@ -113,10 +113,10 @@ def _install_at(path: Path, options: OpenOptions, variables: Mapping[str, str], 
     except Unreadable:
         info = factory.backend_info(options.backend or "")
         folder = locations.expand(str(path), home)
-        is_new = options.is_made and not exists(folder)
+        is_new = options.create_missing and not exists(folder)
         if info is None or not (is_new or (info.has_notes and is_folder(folder))):
             raise
-        return locations.install_to_be(path, variables, home, is_folder=info.has_notes)
+        return locations.planned_install(path, variables, home, is_folder=info.has_notes)
 
 
 def _config_of(

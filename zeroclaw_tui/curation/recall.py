@@ -20,7 +20,7 @@ from zeroclaw_tui.memory.query import ENTRIES, Query
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallResult, Rule, Stop
 from zeroclaw_tui.memory.text import distinct_numbers
 from zeroclaw_tui.scoring.answer import Answer, Record, StoreFacts, answer, is_same
-from zeroclaw_tui.scoring.decide import Decision, asked_of_store, decide, of_program, serves
+from zeroclaw_tui.scoring.decide import Decision, decide, for_other_program, serves, store_request
 from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT, context_block, pool_size
 from zeroclaw_tui.scoring.keywords import lists_recent, words
@@ -72,7 +72,7 @@ async def _recalled(library: Library, trial: Trial, found: QueryVector) -> Recal
     """The recall with this vector: the store's hits for each session scope, decided."""
     about = library.memory.about
     if about.program is not None:
-        trial = of_program(trial)
+        trial = for_other_program(trial)
     # Cut stages would lack what moves up in place of memories that are left out by their time.
     gathered = await _gathered(library, trial, found, deep=bool(trial.request.created_until))
     result = _with_none_injected(await gathered.replay(trial), about.not_read_because)
@@ -246,7 +246,7 @@ async def _gathered(library: Library, trial: Trial, found: QueryVector, *, deep:
     """Evidence for each session scope. With `deep` it is uncut: hits of stages serve all scopes then."""
     scopes, evidence = trial.request.scopes, list[Evidence]()
     while len(evidence) < len(scopes):
-        request = asked_of_store(trial, scopes[len(evidence)])
+        request = store_request(trial, scopes[len(evidence)])
         one = await library.memory.search(trial._replace(request=request), found.vector, deep=deep)
         evidence += [one] * (len(scopes) if deep and isinstance(one, StageEvidence) else 1)
     rows = {handle: entry for each in evidence for handle, entry in each.contents.items()}
@@ -260,7 +260,7 @@ async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explana
     """Explain why this memory is or is not in the prompt for the trial's message. Raises InspectorError kinds."""
     whole = await whole_entry(library.memory, entry.handle)
     if library.memory.about.program is not None:
-        trial = of_program(trial)
+        trial = for_other_program(trial)
     gathered = await gather_evidence(library, trial)
     record = await gathered.record(trial, whole)
     explanation = explained_by(gathered, record)

@@ -160,7 +160,7 @@ async def _fill(library: Library, embedder: Embedder, rows: Sequence[Row], outco
     """Create and write the embeddings of some rows."""
     embedding = library.config.embedding
     contents = [str(row.values["content"]) for row in rows]
-    if library.memory.about.embeds_itself:
+    if library.memory.about.computes_vectors:
         contents = [key_and_content(row.key, content) for row, content in zip(rows, contents, strict=True)]
     results = await embed_each(embedder, contents)
     vectors: list[tuple[Row, Vector]] = []

@@ -26,7 +26,7 @@ from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 from zeroclaw_tui.scoring.profiles import LANDMARKS, Trial, parse_version, profile_for
-from zeroclaw_tui.scoring.what_if import ALL_SUBJECTS, Subject, complaints
+from zeroclaw_tui.scoring.what_if import ALL_SUBJECTS, Subject, setting_problems
 
 RULES: dict[Rule, str] = {"cli": "CLI", "channel": "channels", "cron": "cron", "library": "embedded"}
 _MOST_RECALLED = 100
@@ -255,8 +255,8 @@ def reload_config(
 def complaints_of(library: Library, trial: Trial, about: Collection[Subject] = ALL_SUBJECTS) -> tuple[str, ...]:
     """Describe what of a trial cannot work in this store, in sentences."""
     facts = library.memory.about
-    has_vectors = facts.embeds_itself or (library.embedder is not None and "vectors" not in library.memory.why_not)
-    return complaints(trial, has_vectors=has_vectors, about=about, has_stages=facts.rule is None)
+    has_vectors = facts.computes_vectors or (library.embedder is not None and "vectors" not in library.memory.why_not)
+    return setting_problems(trial, has_vectors=has_vectors, about=about, has_stages=facts.rule is None)
 
 
 def plan_settings_change(library: Library, trial: Trial) -> SettingChange:

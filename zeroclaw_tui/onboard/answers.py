@@ -14,14 +14,14 @@ from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.config.schema import (
     BACKENDS_WITH_DEFAULTS,
     DAYS_BY_CATEGORY,
-    POSTGRES_AWAY,
     SETTINGS,
+    WITHOUT_POSTGRES,
     Target,
     default_values,
     kind_of,
     version_numbers,
 )
-from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
+from zeroclaw_tui.config.secrets import SecretUnreadable, decrypt
 from zeroclaw_tui.config.setting_names import (
     BACKEND,
     DEFAULT_ALIAS,
@@ -91,7 +91,7 @@ def known_backends(target: Target) -> tuple[str, ...]:
     """The kinds of backend that this ZeroClaw knows."""
     version = None if target.version is None else version_numbers(target.version)
     missing = set()
-    if version is not None and POSTGRES_AWAY[0] <= version <= POSTGRES_AWAY[1]:
+    if version is not None and WITHOUT_POSTGRES[0] <= version <= WITHOUT_POSTGRES[1]:
         missing.add("postgres")
     if version is not None and version < _QDRANT_SINCE:
         missing.add("qdrant")
@@ -180,7 +180,7 @@ class Answers:
         if value is None or not SETTINGS[name].is_secret or is_literal:
             return value
         try:
-            return reveal(value, situation.config_dir)
+            return decrypt(value, situation.config_dir)
         except SecretUnreadable:
             # Loading the config reports it, and a value that stays needs no plain text.
             return value

@@ -16,6 +16,7 @@ from zeroclaw_tui.config.secrets import (
     KEY_FILE,
     WAYS_WITHOUT_KEY,
     SecretUnreadable,
+    encrypt,
     encrypted_names_in,
     is_encrypted,
     is_variable,
@@ -23,7 +24,6 @@ from zeroclaw_tui.config.secrets import (
     missing_key_words,
     new_key_text,
     read_key,
-    seal,
 )
 from zeroclaw_tui.config.setting_names import check_sqlite_only
 from zeroclaw_tui.config.toml import KeyPath
@@ -171,7 +171,7 @@ def _encrypted(
     if not to_encrypt:
         return dict(values), None, notes
     key, new_key = _key(situation, to_encrypt)
-    return {**values, **{path: seal(values[path], key) for path in to_encrypt}}, new_key, notes
+    return {**values, **{path: encrypt(values[path], key) for path in to_encrypt}}, new_key, notes
 
 
 def _key(situation: Situation, to_encrypt: Sequence[KeyPath]) -> tuple[bytes, str | None]:

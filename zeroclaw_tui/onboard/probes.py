@@ -17,7 +17,7 @@ from zeroclaw_tui.backends.health import StartCheck
 from zeroclaw_tui.backends.program import run_program
 from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig, Notes, shown, to_third_schema
-from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
+from zeroclaw_tui.config.secrets import SecretUnreadable, decrypt
 from zeroclaw_tui.config.storage import Reading, apply_generic
 from zeroclaw_tui.embeddings.base import ApiKeyError, InputRejectedError, WrongDimensionError, why_no_embedder
 from zeroclaw_tui.embeddings.endpoint import create_embedder, is_loopback
@@ -114,7 +114,7 @@ def plain_answer(answers: Answers, name: str) -> str:
     text = answers.in_effect(name)
     if text.startswith("${"):
         raise SecretUnreadable(f"{name} is a placeholder for a variable.", hint="Test it where that variable is set.")
-    return reveal(text, answers.situation.config_dir).strip()
+    return decrypt(text, answers.situation.config_dir).strip()
 
 
 class _NotWritable(InspectorError):
@@ -280,7 +280,7 @@ def effective_embedding(answers: Answers) -> tuple[EmbeddingConfig, bool]:
     document["memory"] = memory
 
     def opened(value: str, name: str) -> str:
-        return reveal(value, situation.config_dir)
+        return decrypt(value, situation.config_dir)
 
     reading = Reading(document, situation.environ, target, notes, opened)
     config = read_embedding(reading, read_memory(document, target, notes))

@@ -14,11 +14,11 @@ from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import (
     Install,
+    candidate_installs,
     command_at,
     data_install,
     has_markdown,
     holds_anything,
-    installs_meant,
 )
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, Notes, agent_folders, target_of
 from zeroclaw_tui.config.real_binary import real_zeroclaw, zeroclaw_version
@@ -86,7 +86,7 @@ def candidates(
     Where nothing is there yet, it is the one ZeroClaw itself would make. Raises UsageError for a store without a config
     dir, and Unreadable.
     """
-    installs = installs_meant(environ, home, config_dir=config_dir, workspace=workspace)
+    installs = candidate_installs(environ, home, config_dir=config_dir, workspace=workspace)
     first: dict[str, Install] = {}
     for install in [each for each in installs if holds_anything(each)] or installs[:1]:
         if install.config_dir is not None:

@@ -1,4 +1,4 @@
-"""The results of a decided recall, made from the contents, and a record of what each stage did with a memory."""
+"""The results of a decided recall with their contents, and a record of what each stage did with a memory."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from zeroclaw_tui.memory.recall import ScoredEntry, Stop
 from zeroclaw_tui.scoring.decide import (
     LIKE_SCORE,
     Decision,
-    Fused,
+    FusedRanking,
     StoreRanking,
-    asked_of_store,
     own_ranking,
     passes_scanner,
+    store_request,
 )
 from zeroclaw_tui.scoring.evidence import (
     DEFAULT_NAMESPACE,
@@ -40,17 +40,17 @@ StageName = (
     | Literal["skip", "cap"]
     | FilterName
 )
-"""Where a memory can be stopped on its way to the prompt.
+"""The stages that can stop a memory on its way to the prompt.
 
-"candidates": no stage found it, or each ranked it behind the 2 x limit it passes on. "merge": behind the limit of the
-fused list. "rank": a backend's own rule does not find it. "limit": behind the limit of what is recalled.
-"rerank": a double of a memory before it, or behind the limit after the rerank stage.
+"candidates": no stage found it, or each ranked it below its first 2 x limit hits. "merge": below the limit of the fused
+list. "rank": a backend's own rule does not find it. "limit": below the limit of the recall. "rerank": a duplicate of a
+memory before it, or below the limit after the rerank stage.
 """
 NoVector = Literal["no query vector", "mode", "no embedding", "other length", "not above 0", "out of scope"]
 
 
 class Answer(NamedTuple):
-    """What a recall answers: `results` in the order recalled, and what is withheld from the agent, both judged."""
+    """The answer of a recall: `results` in the order of recall, and memories `withheld` from the agent, both judged."""
 
     decision: Decision
     results: tuple[ScoredEntry, ...]
@@ -59,9 +59,9 @@ class Answer(NamedTuple):
     scale: str
 
     def record(self, entry: MemoryEntry, store: StoreFacts) -> Record:
-        """Record what each stage did with a memory of the store, recalled or not; `entry` has its whole content.
+        """Record what each stage did with a memory of the store, recalled or not; `entry` has its full content.
 
-        With several session scopes, the record is of the one that recalls it, else of its own session.
+        With several session scopes, the record is for the one that recalls it, or else for its own session.
         """
         trial = self.decision.trial
         judged = next((each for each in (*self.results, *self.withheld) if is_same(each.entry, entry)), None)
@@ -90,16 +90,16 @@ class Answer(NamedTuple):
 
 
 def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
-    """Results and withheld ones, judged for injection.
+    """Build the results and the withheld memories, and judge them for injection.
 
-    `rows` are the wanted rows with their whole content; rows that no longer exist are left out.
+    `rows` are the wanted rows with their full content; rows that no longer exist are left out.
     """
     trial = decision.trial
     remaining: list[ScoredEntry] = []
     withheld: list[ScoredEntry] = []
     for scope, ranking in enumerate(decision.rankings):
         if isinstance(ranking, OwnEvidence):
-            found = own_ranking(ranking, asked_of_store(trial).limit, trial.request.created_until)
+            found = own_ranking(ranking, store_request(trial).limit, trial.request.created_until)
         else:
             found = ranking.results(rows)
         for entries, of_scope in zip((remaining, withheld), _scanned(found, trial), strict=True):
@@ -113,9 +113,9 @@ def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
 
 
 def _scanned(found: Sequence[ScoredEntry], trial: Trial) -> tuple[list[ScoredEntry], list[ScoredEntry]]:
-    """What the agent gets of one scope, ranked again and not yet judged, and what store or scanner withhold.
+    """Split the recall of one scope: memories for the agent with new ranks, and memories withheld by store or scanner.
 
-    The withheld ones keep the rank the store gave them. Layer "store" gets the recall as it is.
+    Withheld memories keep their rank in the store. For the layer "store" nothing is withheld.
     """
     if trial.request.layer == "store":
         return list(found), []
@@ -132,7 +132,7 @@ def _scanned(found: Sequence[ScoredEntry], trial: Trial) -> tuple[list[ScoredEnt
 
 
 def _joined(entries: Sequence[ScoredEntry], profile: ScoringProfile) -> list[ScoredEntry]:
-    """What several scopes recall, one after the other; from 0.8.3 on only the first of each key."""
+    """Join the recalls of several scopes in order; from 0.8.3 on only the first memory of each key."""
     first: dict[object, ScoredEntry] = {}
     for at, scored in enumerate(entries):
         first.setdefault(scored.entry.key if profile.joins_scopes else at, scored)
@@ -140,17 +140,17 @@ def _joined(entries: Sequence[ScoredEntry], profile: ScoringProfile) -> list[Sco
 
 
 def is_same(one: MemoryEntry, other: MemoryEntry) -> bool:
-    """Whether two readings are of one memory; the id decides where one of them has no other name for its row."""
+    """Whether two entries are the same memory, by handle, or by id if one of them has its id as the handle."""
     return one.handle == other.handle or (one.id == other.id and one.id in (one.handle, other.handle))
 
 
-# The way of one memory.
+# The path of one memory.
 
 
 class StoreFacts(NamedTuple):
-    """What a record needs to know of the store besides its evidence. `name` is the backend's.
+    """The facts about the store that a record needs besides its evidence. `name` is the backend's.
 
-    `why_no_vector` says in a few words why the message has no vector.
+    `why_no_vector` is a short reason why the message has no vector.
     """
 
     name: str
@@ -160,10 +160,10 @@ class StoreFacts(NamedTuple):
 
 
 class StagePlace(NamedTuple):
-    """A row's place in the keyword or the vector stage before any cut.
+    """A row's position in the keyword or the vector stage before any limit.
 
-    `rank` counts from 1 among the `hits` this stage may see; the first `offered` go on. `score` is -bm25 or the cosine,
-    `part` what of it is weighed: the share of the best or the cosine, None where the stage does not pass the row on.
+    `rank` counts from 1 among the `hits` visible to this stage; the first `offered` pass. `score` is -bm25 or the
+    cosine, `part` the value that is weighted: the share of the best or the cosine, None if the row does not pass.
     """
 
     rank: int
@@ -175,7 +175,7 @@ class StagePlace(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class Record:
-    """The way of one memory through one recall, in numbers; what it did not meet is None."""
+    """The path of one memory through one recall, in numbers; a stage that it did not reach is None."""
 
     entry: MemoryEntry
     answer: Answer
@@ -185,31 +185,31 @@ class Record:
     shares: Sequence[WordShare]
     """The message's words in the memory."""
     judged: ScoredEntry | None = None
-    """Its entry in the recall's answer (withheld ones too), where it came so far."""
+    """Its entry in the recall's answer, possibly withheld, if it got that far."""
     judged_alone: ScoredEntry | None = None
-    """Where it does not come so far: what scanner and injection rules make of it alone, with its score if known."""
+    """If it does not get that far: the result of scanner and injection rules for it alone, with its score if known."""
     keyword: StagePlace | None = None
     vector: StagePlace | None = None
     no_vector: NoVector | None = None
     out_of_stages: Literal["session", "agent"] | None = None
-    """What keeps it out of the stages themselves (ZeroClaw >= 0.8.4)."""
+    """The filter that excludes it inside the stages themselves (ZeroClaw >= 0.8.4)."""
     left_out_by: Sequence[FilterName] = ()
-    """All filters that leave it out."""
+    """All filters that exclude it."""
     store_rows: int = 0
-    """How many memories there are."""
+    """The number of memories in the store."""
     store_limit: int = 0
-    """The limit to which the fused list is cut."""
+    """The limit of the fused list."""
     fused_score: float | None = None
     fused_rank: int | None = None
-    """Its place in the fused list."""
+    """Its position in the fused list."""
     like_rank: int | None = None
-    """Its place among what the LIKE fall-back finds, where that ran."""
+    """Its position among the results of the LIKE fall-back, if that ran."""
     rank: int | None = None
-    """Its place in what is recalled."""
+    """Its position in the recall."""
     stopped_at: StageName | None = None
-    """The first stage that stops it; None when it is in the prompt."""
+    """The first stage that stops it; None if it is in the prompt."""
     place: int | None = None
-    """Its place in the prompt, from 1, of `injected`; with a `program` both are about what that returns."""
+    """Its position in the prompt, from 1, of `injected`; with a `program` both are about that program's results."""
     injected: int = 0
 
     @property
@@ -219,26 +219,26 @@ class Record:
 
     @property
     def path(self) -> str:
-        """How the recall went: "hybrid", "keyword", "vector", "like", "recent", or the backend's own name."""
+        """The kind of recall: "hybrid", "keyword", "vector", "like", "recent", or the backend's own name."""
         return self.ranking.mode
 
     @property
     def is_own_rule(self) -> bool:
-        """Whether the backend ranks by a rule of its own."""
+        """Whether the backend has its own ranking rule."""
         return isinstance(self.ranking, OwnEvidence)
 
     @property
     def program(self) -> str | None:
-        """The other program whose rule it is."""
+        """The other program that the rule belongs to."""
         return self.ranking.program if isinstance(self.ranking, OwnEvidence) else None
 
     @property
-    def _fused(self) -> Fused | None:
+    def _fused(self) -> FusedRanking | None:
         return None if isinstance(self.ranking, OwnEvidence) else self.ranking.fused
 
     @property
     def merged(self) -> bool:
-        """Whether scores were weighed and cut to `store_limit`."""
+        """Whether scores were weighted and the list limited to `store_limit`."""
         return self._fused is not None and self._fused.is_merged
 
     @property
@@ -248,29 +248,29 @@ class Record:
 
     @property
     def keyword_failed(self) -> bool:
-        """Whether FTS5 could not read the message."""
+        """Whether FTS5 could not parse the message."""
         return not isinstance(self.ranking, OwnEvidence) and bool(self.ranking.evidence.keyword_notes)
 
     @property
     def candidate(self) -> ScoredEntry | None:
-        """It as scanner and injection rules judge it, whether or not it comes so far."""
+        """Its entry as judged by scanner and injection rules, whether or not it gets that far."""
         return self.judged or self.judged_alone
 
     @property
     def stop(self) -> Stop:
-        """What the injection rules decided on a memory that they stop."""
+        """The decision of the injection rules for a memory that they stop."""
         assert self.judged is not None
         assert self.judged.stop is not None
         return self.judged.stop
 
     @property
     def compared_score(self) -> float | None:
-        """The number that is compared with the threshold, whether or not the memory comes so far."""
+        """The score that is compared with the threshold, whether or not the memory gets that far."""
         return None if self.candidate is None else self.candidate.compared_score
 
     @property
     def has_faded(self) -> bool:
-        """Whether its age alone keeps it below the threshold, or below half of what it was."""
+        """Whether decay puts its score below the threshold, or below half of the original, whichever is lower."""
         candidate = self.candidate
         if candidate is None or candidate.score is None or candidate.decayed is None:
             return False
@@ -278,7 +278,7 @@ class Record:
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """The numbers as the explain command prints them."""
+        """The numbers in the JSON of the explain command."""
         return {
             "words": [share._asdict() for share in self.shares],
             "keyword": None if self.keyword is None else self.keyword._asdict(),
@@ -293,7 +293,7 @@ class Record:
 
 
 def _follow_own_rule(record: Record, evidence: OwnEvidence) -> None:
-    """The way through a recall by a backend's own rule, up to its answer."""
+    """Record the path through a recall by a backend's own rule, up to its answer."""
     at = next((at for at, scored in enumerate(evidence.entries) if is_same(scored.entry, record.entry)), None)
     if at is None:
         record.left_out_by = [*_own_filters(record.entry, record.trial, record.store)]
@@ -305,7 +305,7 @@ def _follow_own_rule(record: Record, evidence: OwnEvidence) -> None:
 
 
 def _own_filters(entry: MemoryEntry, trial: Trial, store: StoreFacts) -> Iterator[FilterName]:
-    """The filters that leave it out by a backend's own rule: what such a store does not record leaves nothing out."""
+    """List the filters of a backend's own rule that exclude a memory; fields that the store lacks do not filter."""
     request, profile, rule = trial.request, trial.profile, store.rule
     at, since, until = moment(entry.timestamp), moment(request.since), moment(request.until)
     is_outside = at is not None and ((since is not None and at < since) or (until is not None and at > until))
@@ -324,7 +324,7 @@ def _own_filters(entry: MemoryEntry, trial: Trial, store: StoreFacts) -> Iterato
 
 
 def _follow_stages(record: Record, ranking: StoreRanking) -> None:
-    """The way through ZeroClaw's hybrid search, up to its answer."""
+    """Record the path through ZeroClaw's hybrid search, up to its answer."""
     evidence, scope, entry = ranking.evidence, ranking.scope, record.entry
     at = _index(evidence.rows.handles, entry.handle)
     agent_id = evidence.rows.agents_by_alias.get(entry.agent or "", entry.agent)
@@ -343,8 +343,8 @@ def _follow_stages(record: Record, ranking: StoreRanking) -> None:
     record.stopped_at = _stop(ranking, record)
 
 
-def _follow_fusion(record: Record, ranking: StoreRanking, order: Fused, at: int | None) -> None:
-    """Its places and scores in both stages and after fusion; `at` is its place in the row table."""
+def _follow_fusion(record: Record, ranking: StoreRanking, order: FusedRanking, at: int | None) -> None:
+    """Record positions and scores in both stages and after fusion; `at` is the row's index in the row table."""
     if at is not None:
         offered = ranking.scope.stage_limit
         record.keyword = _place(order.keyword, at, offered, order.share)
@@ -357,14 +357,14 @@ def _follow_fusion(record: Record, ranking: StoreRanking, order: Fused, at: int 
 
 
 def _stop(ranking: StoreRanking, record: Record) -> StageName:
-    """The first stage that stops a memory the store's recall does not return, or returns behind the limit."""
+    """Find the first stage that stops a memory that the store does not return, or returns below the limit."""
     evidence, scope, entry = ranking.evidence, ranking.scope, record.entry
     if ranking.fused is None and ranking.listed is None:
         return "query"
     if record.rank is not None:
         return "limit"
     if ranking.listed is None and record.fused_rank is None:
-        # Whatever session and agents are asked for.
+        # Regardless of the requested session and agents.
         is_hit = _index(evidence.keyword_handles, entry.handle) is not None
         is_hit = is_hit or (scope.vector_live and _index(evidence.vector_handles, entry.handle) is not None)
         if record.keyword is not None or record.vector is not None or not is_hit:
@@ -378,7 +378,7 @@ def _stop(ranking: StoreRanking, record: Record) -> StageName:
 
 
 def _no_vector(evidence: StageEvidence, trial: Trial, entry: MemoryEntry) -> NoVector:
-    """Why a memory has no vector score."""
+    """Find the reason why a memory has no vector score."""
     if mode_in(trial.settings, trial.profile) == "bm25":
         return "mode"
     if not evidence.vector_live:
@@ -391,7 +391,7 @@ def _no_vector(evidence: StageEvidence, trial: Trial, entry: MemoryEntry) -> NoV
 
 
 def _rank(ranking: StoreRanking, answered: Answer, at: int | None) -> int | None:
-    """The place among what is recalled, counted on behind the limit; withheld ones do not count."""
+    """The position in the recall, also below the limit; withheld memories do not count."""
     passed_at = _index(ranking.passing, at)
     if passed_at is None:
         return None
@@ -409,7 +409,7 @@ def _place(hits: StageHits, at: int, offered: int, part_of: Callable[[float], fl
 
 
 def _index(values: np.ndarray, value: object) -> int | None:
-    """Where a number is in an array; None when it is not there, or is none."""
+    """Find the index of an int in an array; None if it is missing, or if the value is not an int."""
     if not isinstance(value, int):
         return None
     found = (values == value).nonzero()[0]

@@ -1,7 +1,7 @@
-"""The one judge of a recall: from the hits of its stages to the prompt block, for every ZeroClaw version.
+"""Decide a recall, from the hits of its stages to the wanted rows, for every ZeroClaw version.
 
-A store gives evidence (`zeroclaw_tui.scoring.evidence`), cut to what one recall looks at or uncut; everything after
-that is decided here, so that recall, prompt, explain, recall tests and what-if cannot disagree.
+A store provides evidence (`zeroclaw_tui.scoring.evidence`), complete or limited to one recall; everything after that is
+decided here, so that recall, prompt, explain, recall tests and what-if cannot disagree.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.evidence import (
-    MOST,
+    MAX_LIMIT,
     Evidence,
     OwnEvidence,
     Scope,
@@ -36,39 +36,39 @@ if TYPE_CHECKING:
     import numpy as np
 
 SCANNER_WINDOW = 4
-"""ZeroClaw >= 0.8.4 asks its store for this many times the limit, whether or not it scans."""
+"""ZeroClaw >= 0.8.4 requests this many times the limit from its store, whether or not it scans."""
 
 LIKE_SCORE = 1.0
 
 
-# What is asked of the store, and what its answer serves.
+# The request to the store, and which trials its evidence can decide.
 
 
-def asked_of_store(trial: Trial, session_id: str | None = None) -> RecallRequest:
-    """The request as the store gets it for one session scope.
+def store_request(trial: Trial, session_id: str | None = None) -> RecallRequest:
+    """Make the request to the store for one session scope.
 
-    Its limit is that of the turn, or the pool that is reranked; four times that where the content scanner comes
-    after it (ZeroClaw >= 0.8.4).
+    Its limit is the turn's limit or the size of the rerank pool, times four if the content scanner follows
+    (ZeroClaw >= 0.8.4).
     """
     request = trial.request
     limit = pool_size(trial) * (SCANNER_WINDOW if passes_scanner(trial) else 1)
-    return replace(request, limit=min(limit, MOST), session_id=session_id, further_sessions=())
+    return replace(request, limit=min(limit, MAX_LIMIT), session_id=session_id, further_sessions=())
 
 
-def of_program(trial: Trial) -> Trial:
-    """The trial for a store of another program: its recall as it is, at its own limit, without scanner and rerank."""
+def for_other_program(trial: Trial) -> Trial:
+    """Make the trial for another program's store: its unchanged recall at its own limit, without scanner and rerank."""
     settings = trial.settings._replace(rerank=trial.settings.rerank._replace(enabled=False))
     return trial._replace(request=replace(trial.request, layer="store"), settings=settings)
 
 
 def passes_scanner(trial: Trial) -> bool:
-    """Whether what the store recalls goes through the content scanner."""
+    """Whether the store's results go through the content scanner."""
     return trial.profile.scans_content and trial.request.layer == "agent"
 
 
 def serves(evidence: Sequence[Evidence], trial: Trial) -> bool:
-    """Whether this evidence answers the trial: one for each session scope, for the same query, FTS5 and LIKE asked the
-    same."""
+    """Whether the trial can be decided from this evidence: one for each session scope, with the same query and the same
+    FTS5 and LIKE expressions."""
     scopes = trial.request.scopes
     if len(evidence) != len(scopes):
         return False
@@ -77,9 +77,9 @@ def serves(evidence: Sequence[Evidence], trial: Trial) -> bool:
 
 def _serves(evidence: Evidence, trial: Trial, session_id: str | None) -> bool:
     if isinstance(evidence, OwnEvidence):
-        return _own_serves(evidence, trial, asked_of_store(trial, session_id))
+        return _own_serves(evidence, trial, store_request(trial, session_id))
     if evidence.cut_for is not None and evidence.cut_for != (
-        asked_of_store(trial, session_id), trial.profile, mode_in(trial.settings, trial.profile),
+        store_request(trial, session_id), trial.profile, mode_in(trial.settings, trial.profile),
     ):  # fmt: skip
         return False
     profile, query = trial.profile, trial.request.query
@@ -102,7 +102,7 @@ def _own_serves(evidence: OwnEvidence, trial: Trial, asked: RecallRequest) -> bo
         return False
     if before.settings.search_mode != trial.settings.search_mode:
         return False
-    if evidence.is_of_limit:
+    if evidence.depends_on_limit:
         return asked.limit == asked_before.limit
     return evidence.depth is None or asked.limit <= evidence.depth
 
@@ -117,11 +117,11 @@ def _without_judging(request: RecallRequest) -> tuple[object, ...]:
 # Fusion.
 
 
-class Fused(NamedTuple):
-    """All rows the stages passed on, best first, not yet cut to any limit.
+class FusedRanking(NamedTuple):
+    """All rows that pass the stages, best first, before any limit.
 
-    `positions` are places in the row table, `scores` float32, shapes (rows found,). `is_merged` says that scores were
-    weighed, and are to be cut. `keyword_hits` and `vector_hits` are how many each stage passed on.
+    `positions` are indexes of the row table, `scores` float32, shapes (rows found,). `is_merged` is True if scores were
+    weighted, so that a limit applies. `keyword_hits` and `vector_hits` are the numbers of hits from each stage.
     """
 
     keyword: StageHits
@@ -133,17 +133,17 @@ class Fused(NamedTuple):
     is_merged: bool
     best_raw: float | None
     is_flat: bool = False
-    """Keywords alone, and their best score counts as nothing."""
+    """Whether there are only keyword hits and their best score is below EPSILON."""
 
     @property
     def mode(self) -> str:
-        """The path of a recall with these hits."""
+        """The kind of a recall with these hits."""
         if not self.vector_hits:
             return "keyword"
         return "hybrid" if self.keyword_hits else "vector"
 
     def scored(self, at: int, entry: MemoryEntry, rank: int) -> ScoredEntry:
-        """The result of the row at a place of this order, with every part of its score; ranks count from 1."""
+        """Make the result of a row by its index in this order, with every part of its score; ranks count from 1."""
         position = self.positions[at]
         keyword_rank, raw = self.keyword.hit(position, self.keyword_hits)
         vector_rank, cosine = self.vector.hit(position, self.vector_hits)
@@ -153,19 +153,19 @@ class Fused(NamedTuple):
         return ScoredEntry(entry, rank, score, cosine, share, raw, stage, keyword_rank, vector_rank)
 
     def share(self, raw: float) -> float:
-        """A keyword score as a share of the best."""
+        """Divide a keyword score by the best one."""
         return 0.0 if self.is_flat else float32(raw / _divisor(self.best_raw))
 
 
-def fused(
+def fuse_hits(
     keyword: StageHits,
     vector: StageHits,
     count: int,
     id_ranks: np.ndarray,
     profile: ScoringProfile,
     settings: ScoringSettings,
-) -> Fused:
-    """The first `count` hits of each stage in one order. Arithmetic is in 32 bits, as ZeroClaw's."""
+) -> FusedRanking:
+    """Fuse the first `count` hits of each stage. Arithmetic is in 32 bits, as in ZeroClaw."""
     import numpy as np
 
     keyword_positions, raw = keyword.positions[:count], keyword.scores[:count]
@@ -176,15 +176,15 @@ def fused(
         shares = (raw.astype(np.float64) / _divisor(best)).astype(np.float32)
         if not counts[1]:
             scores, is_flat = _keyword_only(raw, shares, profile)
-            return Fused(keyword, vector, *counts, keyword_positions, scores, False, best, is_flat)
+            return FusedRanking(keyword, vector, *counts, keyword_positions, scores, False, best, is_flat)
         if not counts[0] and profile.plain_vector_only:
-            return Fused(keyword, vector, *counts, vector_positions, cosines, False, best)
+            return FusedRanking(keyword, vector, *counts, vector_positions, cosines, False, best)
         positions, scores = _weighed(
             vector, (keyword_positions, shares), (vector_positions, cosines), profile, settings
         )
         downwards = np.where(np.isnan(scores), np.float32(np.inf), -scores)
     order = np.lexsort((id_ranks[positions], downwards))
-    return Fused(keyword, vector, *counts, positions[order], scores[order], True, best)
+    return FusedRanking(keyword, vector, *counts, positions[order], scores[order], True, best)
 
 
 def _weighed(
@@ -194,7 +194,7 @@ def _weighed(
     profile: ScoringProfile,
     settings: ScoringSettings,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Every row once, vector hits first, with its weighted score."""
+    """Compute the weighted score of every row, vector hits first."""
     import numpy as np
 
     vector_weight = np.float32(float32(settings.vector_weight))
@@ -235,11 +235,11 @@ def _divisor(best: float | None) -> float:
 
 
 class StoreRanking(NamedTuple):
-    """The store's recall as far as it is decided without any content.
+    """The store's recall as far as it can be decided without contents.
 
-    `chosen` are the places of what it returns in the order of `fused`, or of `listed`: the rows the LIKE fall-back or
-    the list of the newest finds before it is cut to a limit; None where neither ran. `passing` are places in the row
-    table, int64: every row that each filter lets through, best first, those behind the last limits too.
+    `chosen` are the indexes of the returned rows in `fused`, or in `listed`: the rows of the LIKE fall-back or of the
+    list of the newest before any limit; None if neither ran. `passing` are indexes of the row table, int64: all rows
+    that pass every filter, best first, including those below the last limits.
     """
 
     evidence: StageEvidence
@@ -249,17 +249,17 @@ class StoreRanking(NamedTuple):
     notes: tuple[str, ...]
     chosen: np.ndarray
     passing: np.ndarray
-    fused: Fused | None = None
+    fused: FusedRanking | None = None
     listed: np.ndarray | None = None
 
     @property
     def handles(self) -> list[int]:
-        """The rows that it returns."""
+        """The handles of the returned rows."""
         order = self.listed if self.fused is None or self.listed is not None else self.fused.positions
         return [] if order is None else self.evidence.rows.handles[order[self.chosen]].tolist()
 
     def results(self, rows: Mapping[Handle, MemoryEntry]) -> list[ScoredEntry]:
-        """What it returns of the rows that are there, with places from 1; rows of the LIKE fall-back score 1."""
+        """Make the results from the rows that still exist, with ranks from 1; rows of the LIKE fall-back score 1."""
         there = [(at, rows[handle]) for at, handle in zip(self.chosen, self.handles, strict=True) if handle in rows]
         if self.listed is None and self.fused is not None:
             return [self.fused.scored(at, entry, rank) for rank, (at, entry) in enumerate(there, 1)]
@@ -268,7 +268,7 @@ class StoreRanking(NamedTuple):
 
 
 def store_recall(evidence: Evidence, trial: Trial) -> StoreRecall:
-    """Decide what the store's own recall returns for a request; of evidence of stages, as far as rows were read."""
+    """Decide what the store's own recall returns for a request; with stage evidence, only rows that were read."""
     if isinstance(evidence, OwnEvidence):
         entries = tuple(own_ranking(evidence, trial.request.limit))
         return StoreRecall(entries, evidence.mode, evidence.scale, evidence.notes)
@@ -280,7 +280,7 @@ def store_recall(evidence: Evidence, trial: Trial) -> StoreRecall:
 def rank(
     evidence: StageEvidence, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings
 ) -> StoreRanking:
-    """The store's recall of a request, by the rules and numbers given."""
+    """Rank the store's recall of a request by the given rules and settings."""
     import numpy as np
 
     mode = mode_in(settings, profile)
@@ -296,9 +296,9 @@ def rank(
     vector = vector_hits(evidence, scope) if scope.vector_live else no_hits(evidence)
     if mode != "embedding" and scope.stage_limit:
         notes += evidence.keyword_notes
-    order = fused(keyword, vector, scope.stage_limit, evidence.masks.id_ranks, profile, settings)
+    order = fuse_hits(keyword, vector, scope.stage_limit, evidence.masks.id_ranks, profile, settings)
     among = order.positions[: scope.store_limit] if order.is_merged else order.positions
-    remaining = np.flatnonzero(evidence.masks.let_through(scope)[among])
+    remaining = np.flatnonzero(evidence.masks.in_scope(scope)[among])
     search = like_search(request.query, profile)
     if search is not None and not (len(remaining) and left.limit):
         return _like(evidence, scope, search, order, notes)
@@ -310,8 +310,8 @@ def rank(
 def _cut(
     evidence: StageEvidence, scope: Scope, positions: np.ndarray, remaining: np.ndarray, store_limit: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which of the remaining places pass agents and namespace: those up to the three limits that follow one another,
-    and the rows of all."""
+    """Filter the remaining indexes by agents and namespace: as indexes within the three successive limits, and as rows
+    without limits."""
     of_agents = evidence.masks.of_agents(scope.request.agents)
     of_namespace = evidence.masks.of_namespace(scope.request.namespace)
     chosen = remaining[:store_limit]
@@ -322,16 +322,16 @@ def _cut(
 
 
 def _like(
-    evidence: StageEvidence, scope: Scope, search: LikeSearch, order: Fused, notes: Sequence[str]
+    evidence: StageEvidence, scope: Scope, search: LikeSearch, order: FusedRanking, notes: Sequence[str]
 ) -> StoreRanking:
-    """What the LIKE fall-back lists, where nothing else is left before agents and namespace."""
+    """Rank by the LIKE fall-back, if nothing else remains before the filters for agents and namespace."""
     import numpy as np
 
     masks, facts, profile = evidence.masks, evidence.like_facts, scope.profile
     positions = masks.positions["like"]
     seen = masks.within(scope.request.since, scope.request.until)[positions]
     if facts is not None and facts.early is not None and profile.has_time_bounds and not profile.hides_superseded:
-        # These versions forgot the brackets, so a time bound restricts only the last word.
+        # These versions lack parentheses in SQL, so a time bound restricts only the last word.
         seen = seen | facts.early
     if profile.hides_superseded:
         seen &= ~evidence.rows.superseded[positions]
@@ -351,7 +351,7 @@ def _like(
 
 
 def _newest(evidence: StageEvidence, scope: Scope, notes: tuple[str, ...]) -> StoreRanking:
-    """What the list of the newest has."""
+    """Rank by the list of the newest."""
     import numpy as np
 
     masks, positions = evidence.masks, evidence.masks.positions["recent"]
@@ -369,9 +369,9 @@ def _listing(
     listed: np.ndarray,
     remaining: np.ndarray,
     notes: tuple[str, ...],
-    order: Fused | None = None,
+    order: FusedRanking | None = None,
 ) -> StoreRanking:
-    """The ranking of listed rows, of which the places `remaining` are left."""
+    """Make the ranking of listed rows, of which the indexes `remaining` passed the filters."""
     limit = scope.store_limit if mode == "like" else scope.recent_limit
     chosen, passing = _cut(evidence, scope, listed, remaining, limit)
     return StoreRanking(evidence, scope, mode, "0..1", notes, chosen, passing, order, listed)
@@ -386,17 +386,17 @@ def _with_agents(scope: Scope, evidence: StageEvidence) -> Scope:
     return replace(scope, agent_ids=ids, store_rows=evidence.store_rows)
 
 
-# Rules of a backend's own.
+# Backends with their own ranking rule.
 
 
 def own_ranking(evidence: OwnEvidence, limit: int, created_until: str = "") -> list[ScoredEntry]:
-    """What the store returns at a limit; what follows a memory that was created later moves up."""
+    """Apply a limit to the store's results; memories created after `created_until` are removed before the limit."""
     found, later = list[ScoredEntry](), 0
     places = evidence.places or [scored.rank for scored in evidence.entries]
     for scored, place in zip(evidence.entries, places, strict=True):
         if not existed(scored.entry.timestamp, created_until):
             later += 1
-        elif evidence.is_of_limit or place - later <= max(limit, 0):
+        elif evidence.depends_on_limit or place - later <= max(limit, 0):
             found.append(scored)
     return found
 
@@ -405,11 +405,11 @@ def own_ranking(evidence: OwnEvidence, limit: int, created_until: str = "") -> l
 
 
 class Decision(NamedTuple):
-    """A recall as far as it can be decided without any content.
+    """A recall as far as it can be decided without contents.
 
-    `rankings` has one for each session scope, in their order: what is decided of stages, or the ranking of a backend by
-    a rule of its own. `wanted` are the rows whose content decides the rest, best first; builders of results read
-    nothing else. `notes` are what a recall would say of the stages and of what it cannot serve.
+    `rankings` has one item for each session scope, in order: a decided ranking of stages, or the ranking of a backend
+    with its own rule. `wanted` are the rows whose contents are needed for the rest, best first. `notes` are sentences
+    about the stages and about unsupported parts of the request.
     """
 
     trial: Trial
@@ -419,9 +419,9 @@ class Decision(NamedTuple):
 
 
 def decide(evidence: Sequence[Evidence], trial: Trial) -> Decision:
-    """Rank, cut, fuse and filter as the ZeroClaw of the trial's profile does. Costs what its limit costs, not more.
+    """Rank, limit, fuse and filter as the ZeroClaw version of the trial's profile does.
 
-    `evidence` is one for each of the request's scopes. Raises UsageError when the trial needs others (`serves`).
+    `evidence` has one item for each of the request's scopes. Raises UsageError if the trial needs other evidence.
     """
     if not serves(evidence, trial):
         raise UsageError("The hits of this query cannot be used for another query.", hint="Ask the store again.")
@@ -432,7 +432,7 @@ def decide(evidence: Sequence[Evidence], trial: Trial) -> Decision:
         if isinstance(each, OwnEvidence):
             rankings.append(each)
         else:
-            rankings.append(ranking := rank(each, asked_of_store(trial, session), trial.profile, trial.settings))
+            rankings.append(ranking := rank(each, store_request(trial, session), trial.profile, trial.settings))
             wanted |= dict.fromkeys(ranking.handles)
             notes |= dict.fromkeys(ranking.notes)
         notes |= dict.fromkeys(each.notes)

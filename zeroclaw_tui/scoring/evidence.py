@@ -1,4 +1,4 @@
-"""What a store found for one query, all that a recall is decided from, and which of it a request may see."""
+"""The evidence of a store for one query, from which a recall is decided, and the filters for a request."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
 
 FilterName = Literal["superseded", "time", "session", "agent", "namespace"]
 FILTERS: tuple[FilterName, ...] = ("superseded", "time", "session", "agent", "namespace")
-"""What leaves rows out of a recall, in the order in which ZeroClaw looks at them."""
+"""The filters of a recall, in the order in which ZeroClaw applies them."""
 Hit = tuple[int, float]
 """A row's handle and its score in one stage: -bm25 or the cosine, rounded to 32 bits."""
 
 ScanOrder = Literal["stored", "session", "agent"]
-"""How SQLite reads rows where equal scores leave the order to it: as they were stored, those of the session first, or
-agent by agent in the order of their ids."""
+"""SQLite's order of rows with equal scores: as they were stored, those of the session first, or by agent in the order
+of the agents' ids."""
 
 DURABLE = ("core", "daily")
-"""Categories whose rows without a session are seen from every session, from 0.8.4 on, while vectors take part."""
-MOST = 2**31
-"""A limit beyond this is taken as this."""
+"""Categories whose rows without a session are visible in every session, from 0.8.4 on, while vectors are used."""
+MAX_LIMIT = 2**31
+"""Higher limits are reduced to this."""
 DEFAULT_NAMESPACE = "default"
-"""The namespace of a row that names none."""
+"""The namespace of a row without one."""
 
 
 class RowTable(NamedTuple):
-    """What the filters of a recall look at, one place a row, by ascending handle.
+    """The columns that the filters of a recall need, one item per row, by ascending handle.
 
-    `handles` has shape (rows,), int64. `session`, `category`, `agent`, `namespace` are places in the lists of names
-    below, int32, -1 for none; `superseded` is bool. `ids` and `created` are text. Two agents may have one name;
-    `agent_ids` has theirs at the same places, and `agents_by_alias` the id of each alias the store knows.
-    `id_ranks` has shape (rows,), int64: the place of each row in the order of the ids.
+    `handles` has shape (rows,), int64. `session`, `category`, `agent`, `namespace` are indexes of the lists of names
+    below, int32, -1 for none; `superseded` is bool. `ids` and `created` are texts. Two agents may have the same name;
+    `agent_ids` has their ids at the same indexes, and `agents_by_alias` the id of each alias in the store. `id_ranks`
+    has shape (rows,), int64: the position of each row in the order of the ids.
     """
 
     handles: np.ndarray
@@ -64,11 +64,11 @@ class RowTable(NamedTuple):
 
 
 class LikeEvidence(NamedTuple):
-    """More on what the LIKE fall-back of a query finds. Shapes (rows,), in its order.
+    """Details of the results of the LIKE fall-back for a query. Shapes (rows,), in its order.
 
-    `patterns` are what was looked for. `accepted`, bool: whether the row also satisfies the prefix words; None where
-    there are none. `early`, bool: whether it holds a word other than the last; None for a query of one word.
-    `moments`, int64: equal numbers are rows of equal `updated_at`. `order` is how those are read agent by agent.
+    `patterns` are the LIKE patterns. `accepted`, bool: whether the row also satisfies the prefix words; None if there
+    are none. `early`, bool: whether it contains a word other than the last; None for a query of one word.
+    `moments`, int64: equal for rows with equal `updated_at`. `order` is the order of those when filtered by agents.
     """
 
     patterns: tuple[str, ...]
@@ -80,15 +80,15 @@ class LikeEvidence(NamedTuple):
 
 @dataclass(frozen=True)
 class StageEvidence:
-    """The hits of the stages of ZeroClaw's hybrid search for one query: all of them, whoever's and of whatever session,
-    or those that one recall looks at (`cut_for`).
+    """The hits of the stages of ZeroClaw's hybrid search for one query: all of them, of any agent and session, or those
+    that one recall needs (`cut_for`).
 
     `keyword_*`: all rows that FTS5 matches, -bm25 as float32, best first. `vector_*`: all rows with a cosine above 0 to
-    the query's vector, float32, best first; ties are in the stage's order. `like`: the rows that hold one of the
+    the query's vector, float32, best first; ties are in the stage's order. `like`: the rows that contain one of the
     first eight words, in the order of the LIKE fall-back; `recent`: all rows in the order of the list of the newest
-    (only for a query that lists them). Shapes (hits,), handles int64. `rows` knows at least every row named here.
-    `vector_live` says that a query vector takes part. `expression` is what FTS5 was asked: with a profile that makes
-    another one of the query, other evidence is needed. `notes` are for people, and so are those of the keyword stage.
+    (only for a query that lists them). Shapes (hits,), handles int64. `rows` has at least every row named here.
+    `vector_live` is True if a query vector is used. `expression` is the FTS5 expression: a profile with another one for
+    the query needs other evidence. `notes` and `keyword_notes` are sentences for users.
     """
 
     query: str
@@ -108,52 +108,52 @@ class StageEvidence:
     notes: tuple[str, ...] = ()
     keyword_notes: tuple[str, ...] = ()
     has_agents: bool = True
-    """Whether the store keeps agents at all."""
+    """Whether the store has agents at all."""
     vector_asked: bool = True
-    """Whether a query vector was looked for: without, nothing can be said of a recall that uses one."""
+    """Whether a query vector was requested: if not, a recall that uses one cannot be decided."""
     like_facts: LikeEvidence | None = None
-    """More on `like`; None where there are no words."""
+    """Details of `like`; None for a query without words."""
     durable_order: ScanOrder = "stored"
     agent_order: ScanOrder = "stored"
-    """How rows are read for the vector stage of ZeroClaw >= 0.8.4: of one session, and of some agents."""
+    """The order of rows in the vector stage of ZeroClaw >= 0.8.4: for one session, and for some agents."""
     cut_for: object | None = None
-    """The store's request, profile and search mode that its stages are cut for, to 2 x the limit, with the filters of
-    their statements applied; None where every hit is there."""
+    """The store's request, profile and search mode that the stages are limited to: 2 x the limit, with the filters of
+    their statements applied; None if all hits are included."""
     contents: Mapping[Handle, MemoryEntry] = field(default_factory=dict, repr=False, compare=False)
-    """Rows that were read with their whole content on the way."""
+    """Rows that were read with their full content anyway."""
     word_hits: Mapping[str, tuple[np.ndarray, np.ndarray] | None] | None = field(
         default=None, repr=False, compare=False
     )
-    """By word of the query all rows that FTS5 matches by this word alone: handles, int64, and -bm25, float64; None for
-    a word that FTS5 refuses. None as a whole if the evidence is cut, or the store has no keyword index."""
+    """For each word of the query, all rows that FTS5 matches for this word alone: handles, int64, and -bm25, float64;
+    None for a word that FTS5 rejects. None as a whole for limited evidence, or without a keyword index."""
 
     @cached_property
     def masks(self) -> RowMasks:
-        """The filters over its rows."""
+        """The filters on its rows."""
         return RowMasks(self)
 
 
 class OwnEvidence(NamedTuple):
-    """The ranking of a backend that scores by a rule of its own, as deep as it goes: limit, threshold and time decay
-    can be changed on it, the rest not.
+    """The ranking of a backend with its own rule, down to `depth`. Trials may differ in limit, threshold and time decay
+    only.
 
-    `places` are those of the entries, from 1, in the list that the backend cuts to its limit, where something is
-    left out after that cut; 0 is a place that no limit cuts off. None: their ranks.
+    `places` are the positions of the entries, from 1, in the list to which the backend applies its limit, if it
+    filters after that; 0 means that no limit applies. None: the positions are their ranks.
     """
 
     trial: Trial
-    """What it was asked for; its other weights, threshold and rerank can be tried on it."""
+    """The trial it was made for; others with different weights, threshold and rerank can be decided from it."""
     entries: tuple[ScoredEntry, ...]
     mode: str
     scale: str
     notes: tuple[str, ...] = ()
     depth: int | None = None
-    """The largest limit that it answers; None if there are no more entries."""
+    """The highest limit that it supports; None if there are no more entries."""
     places: tuple[int, ...] | None = None
     program: str | None = None
-    """The other program whose rule it is, where no ZeroClaw reads the store: then nothing of ZeroClaw's judges it."""
-    is_of_limit: bool = False
-    """Whether it holds for the limit of its request alone, because another limit makes another ranking."""
+    """The other program that the rule belongs to, if no ZeroClaw reads the store, so that its rules do not apply."""
+    depends_on_limit: bool = False
+    """Whether it is valid only for the limit of its request, because another limit changes the ranking."""
 
     @property
     def contents(self) -> Mapping[Handle, MemoryEntry]:
@@ -165,7 +165,7 @@ Evidence = StageEvidence | OwnEvidence
 
 
 class StoreRecall(NamedTuple):
-    """What the recall of a store returns, best first. `mode` is the path it took; `notes` are for people."""
+    """The results of a store's own recall, best first. `mode` is the kind of recall; `notes` are for users."""
 
     entries: tuple[ScoredEntry, ...]
     mode: str
@@ -173,29 +173,29 @@ class StoreRecall(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-DEEPEST = 1000
-"""How many memories a store with a rule of its own ranks, so that smaller limits can be decided from them."""
+DEEP_LIMIT = 1000
+"""How many memories a store with its own rule ranks, so that lower limits can be decided from them."""
 
 
 def depth_of(request: RecallRequest, *, deep: bool) -> int:
-    """How many memories a store with a rule of its own ranks for a request."""
-    return max(DEEPEST, request.limit) if deep else request.limit
+    """How many memories a store with its own rule ranks for a request."""
+    return max(DEEP_LIMIT, request.limit) if deep else request.limit
 
 
 def own_evidence(trial: Trial, found: StoreRecall, depth: int) -> OwnEvidence:
-    """Make evidence of the first `depth` memories that a store ranks by the rules of a profile."""
+    """Make evidence from the first `depth` memories that a store ranks by the rules of a profile."""
     return OwnEvidence(trial, *found, depth=depth if len(found.entries) >= depth else None)
 
 
 def existed(created: str, until: str) -> bool:
-    """Whether a memory created then existed at a moment; one without a readable time did, and "" is any moment."""
+    """Whether a memory existed at the time `until`, or always for ""; True if its creation time is unreadable."""
     at = moment_in(created) if until else None
     return at is None or at <= datetime.fromisoformat(until)
 
 
 class WordShare(NamedTuple):
-    """One word of the query in one memory. `share` is its part of -bm25 (None where the backend has no such number),
-    `rows` in how many memories the word occurs (None where that was not counted)."""
+    """One word of the query in one memory. `share` is its part of -bm25 (None if the backend has no such score),
+    `rows` the number of memories with the word (None if not counted)."""
 
     word: str
     is_found: bool
@@ -204,9 +204,9 @@ class WordShare(NamedTuple):
 
 
 def word_shares(evidence: Evidence, entry: MemoryEntry, query: str) -> list[WordShare]:
-    """What each word of a query adds to the keyword score of a memory; a word that occurs twice adds twice.
+    """Compute what each word of a query adds to a memory's keyword score; a word that occurs twice adds twice.
 
-    Without a keyword index only whether the word is in key or content, in whatever case.
+    Without a keyword index, only find out whether the word is in key or content, ignoring case.
     """
     import numpy as np
 
@@ -228,9 +228,9 @@ def word_shares(evidence: Evidence, entry: MemoryEntry, query: str) -> list[Word
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A request as a database and a profile serve it.
+    """A request as supported by a database and a profile.
 
-    `vector_live` says that a query vector takes part. `agent_ids` are the allowed agents' ids, None when agents do not
+    `vector_live` is True if a query vector is used. `agent_ids` are the allowed agents' ids, None if agents do not
     matter; then `store_rows`, the number of rows in the store, is not needed either.
     """
 
@@ -242,29 +242,29 @@ class Scope:
 
     @property
     def agent_limit(self) -> int:
-        """How many rows are asked for: twice the limit when a namespace is picked out of them."""
+        """The limit after the filter for agents: twice the limit if a namespace is filtered afterwards."""
         return self.request.limit * 2 if self.request.namespace is not None else self.request.limit
 
     @property
     def store_limit(self) -> int:
-        """The limit of the store's own recall: all rows where agents are sorted out afterwards."""
+        """The limit of the store's own recall: all rows if agents are filtered afterwards."""
         if self.agent_ids is None or self.profile.agent_scope == "sql":
             return self.agent_limit
         return self.recent_limit
 
     @property
     def recent_limit(self) -> int:
-        """The limit of the list of the newest; its agents are sorted out afterwards in every version."""
+        """The limit of the list of the newest; its agents are filtered afterwards in every version."""
         return self.agent_limit if self.agent_ids is None else max(self.store_rows, self.agent_limit)
 
     @property
     def stage_limit(self) -> int:
-        """How many hits the keyword stage and the vector stage each pass on."""
-        return min(2 * self.store_limit, MOST)
+        """The limit of the keyword stage and of the vector stage."""
+        return min(2 * self.store_limit, MAX_LIMIT)
 
     def left_out_by(self, entry: MemoryEntry, agent_id: str | None, *, crosses: bool) -> list[FilterName]:
-        """Every filter that leaves a row of this agent out, in the order they are applied. `crosses` says that rows
-        without a session may be seen from every session (ZeroClaw >= 0.8.4, while vectors take part)."""
+        """List the filters that exclude a row of this agent, in order. With `crosses`, rows without a session may be
+        visible in every session (ZeroClaw >= 0.8.4, while vectors are used)."""
         request, profile, created = self.request, self.profile, entry.timestamp
         may_cross = crosses and self.vector_live and profile.durable_rows_cross_sessions
         is_late = request.until is not None and created > request.until
@@ -279,19 +279,19 @@ class Scope:
         return [name for name, stops in filters if stops]
 
     def is_of_session(self, entry: MemoryEntry) -> bool:
-        """Whether a row is of the session asked for."""
+        """Whether a row belongs to the requested session."""
         return self.request.session_id in (None, entry.session_id)
 
 
 def is_durable(entry: MemoryEntry) -> bool:
-    """Whether a row belongs to no session and may be seen from every one."""
+    """Whether a row belongs to no session and may be visible in every one."""
     return entry.session_id is None and entry.category in DURABLE
 
 
 def served(request: RecallRequest, profile: ScoringProfile, *, has_agents: bool) -> tuple[RecallRequest, list[str]]:
-    """The request with what can be served of it, and sentences on the rest. An empty `agents` is unscoped."""
+    """Reduce a request to its supported parts, with sentences on the others. Empty `agents` means all agents."""
     notes: list[str] = []
-    limit = min(max(request.limit, 0), MOST)
+    limit = min(max(request.limit, 0), MAX_LIMIT)
     left = replace(request, limit=limit, agents=request.agents or None)
     if left.agents and (profile.agent_scope == "none" or not has_agents):
         knows_none = f"ZeroClaw {profile.version}" if profile.agent_scope == "none" else "This database"
@@ -304,7 +304,7 @@ def served(request: RecallRequest, profile: ScoringProfile, *, has_agents: bool)
 
 
 class RowMasks:
-    """Filters over the row table, each an array of shape (rows,), bool. None asks for every row."""
+    """Filters on the row table, each an array of shape (rows,), bool. An argument of None selects every row."""
 
     def __init__(self, evidence: StageEvidence) -> None:
         import numpy as np
@@ -321,33 +321,33 @@ class RowMasks:
         self.id_ranks = rows.id_ranks if rows.id_ranks is not None else _ranks_of(rows.ids)
 
     def of_session(self, session: str | None, *, crosses: bool = False) -> np.ndarray:
-        """Rows of exactly this session, and with `crosses` the durable ones of no session."""
+        """Rows of exactly this session, and with `crosses` also durable rows without a session."""
         wanted = None if session is None else (session,) if self._has_sessions else ()
         seen = _among(self._rows.session, self._rows.sessions, wanted)
         return seen | self._durable if crosses else seen
 
     def in_stage(self, session: str | None, agent_ids: Sequence[str] | None, *, durable: bool) -> np.ndarray:
-        """Rows that a statement restricted to session and agents sees."""
+        """Rows that a statement restricted to session and agents selects."""
         seen = self.of_session(session, crosses=durable and self._has_sessions)
         seen &= _among(self._rows.agent, self._rows.agent_ids, agent_ids)
         return seen
 
     def existing(self, until: str) -> np.ndarray:
-        """Rows that existed at a moment."""
+        """Rows that existed at a time."""
         import numpy as np
 
         created = self._rows.created
         return np.array([existed(at, until) for at in created] if until else np.ones(len(created)), dtype=bool)
 
-    def let_through(self, scope: Scope) -> np.ndarray:
-        """Rows of the session, in time, and not hidden."""
+    def in_scope(self, scope: Scope) -> np.ndarray:
+        """Rows of the session and within the time bounds that are not superseded."""
         crosses = scope.vector_live and scope.profile.durable_rows_cross_sessions
         seen = self.visible(scope)
         seen &= self.of_session(scope.request.session_id, crosses=crosses)
         return seen
 
     def visible(self, scope: Scope) -> np.ndarray:
-        """Rows within the time bounds that no newer row supersedes."""
+        """Rows within the time bounds that are not superseded."""
         within = self.within(scope.request.since, scope.request.until)
         return within & ~self._rows.superseded if scope.profile.hides_superseded else within
 
@@ -361,7 +361,7 @@ class RowMasks:
         return np.array([first <= at and (until is None or at <= until) for at in created], dtype=bool)
 
     def of_agents(self, names: Sequence[str] | None) -> np.ndarray:
-        """Rows of agents of these names."""
+        """Rows of the agents with these names."""
         return _among(self._rows.agent, self._rows.agents, names)
 
     def of_namespace(self, namespace: str | None) -> np.ndarray:
@@ -372,12 +372,12 @@ class RowMasks:
 
 
 def _among(codes: np.ndarray, names: Sequence[str], wanted: Sequence[str] | None) -> np.ndarray:
-    """Rows whose name is wanted."""
+    """Rows with one of the wanted names."""
     import numpy as np
 
     if wanted is None:
         return np.ones(len(codes), dtype=bool)
-    # A row without a name has the code -1, which is the last place.
+    # A row without a name has the code -1, which indexes the last item.
     is_wanted: np.ndarray = np.array([*(name in wanted for name in names), False], dtype=bool)[codes]
     return is_wanted
 
@@ -391,10 +391,10 @@ def _ranks_of(ids: Sequence[str]) -> np.ndarray:
 
 
 class StageHits(NamedTuple):
-    """The hits a stage may see, best first.
+    """The hits visible to a stage, best first.
 
-    `positions` are places in the row table, int64, `scores` float32, shapes (hits,); `places` has shape (rows,), int64:
-    each row's place among the hits from 1, 0 for a row that is none of them.
+    `positions` are indexes of the row table, int64, `scores` float32, shapes (hits,). `places` are the rows' ranks from
+    1 among the hits, or 0 for a row that is not a hit, int64, shape (rows,).
     """
 
     positions: np.ndarray
@@ -402,13 +402,13 @@ class StageHits(NamedTuple):
     places: np.ndarray
 
     def hit(self, position: int, most: int) -> tuple[int, float] | tuple[None, None]:
-        """The place among the first `most` hits, and the score, of a row at a place in the row table."""
+        """Get the rank and the score of a row by its index in the row table, if it is one of the first `most` hits."""
         place = int(self.places[position])
         return (place, float(self.scores[place - 1])) if 0 < place <= most else (None, None)
 
 
 def keyword_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
-    """What FTS5 finds; ZeroClaw >= 0.8.4 restricts it to agents, and while vectors take part to the session."""
+    """The hits of FTS5; ZeroClaw >= 0.8.4 restricts them to agents, and while vectors are used, to the session."""
     masks, positions = evidence.masks, evidence.masks.positions["keyword_handles"]
     seen = masks.existing(scope.request.created_until)
     if scope.profile.filters_in_sql:
@@ -418,9 +418,9 @@ def keyword_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
 
 
 def vector_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
-    """What the cosine finds, restricted to the session, and from 0.8.4 on to the agents.
+    """The hits by cosine, restricted to the session, and from 0.8.4 on to the agents.
 
-    There SQLite meets equal scores in the order of the index that serves the restriction.
+    With a restriction, SQLite reads rows with equal scores in the order of the index it uses.
     """
     import numpy as np
 
@@ -440,12 +440,12 @@ def vector_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
 
 
 def no_hits(evidence: StageEvidence) -> StageHits:
-    """A stage that finds nothing."""
+    """The hits of a stage that finds nothing."""
     return _placed(evidence, evidence.masks.positions["keyword_handles"][:0], evidence.keyword_scores[:0])
 
 
 def scan_keys(evidence: StageEvidence, order: ScanOrder, session: str | None) -> np.ndarray:
-    """What decides between equal rows before the order of storing does, shape (rows,)."""
+    """The sort key for rows with equal scores, before the order of storing, shape (rows,)."""
     import numpy as np
 
     rows = evidence.rows

@@ -1,4 +1,4 @@
-"""Why a memory is, or is not, in the prompt for a message: stage by stage, in words."""
+"""Explain why a memory is or is not in the prompt for a message, stage by stage, in sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from zeroclaw_tui.scoring import injection
 from zeroclaw_tui.scoring.answer import NoVector, Record, StageName, StagePlace
 from zeroclaw_tui.scoring.evidence import DEFAULT_NAMESPACE, FILTERS, FilterName, WordShare
 from zeroclaw_tui.scoring.explanation import Explanation, Step, StepName
-from zeroclaw_tui.scoring.injection import HALF_LIFE_DAYS, MOST_CHARACTERS, MOST_ENTRIES, MOST_ENTRY_CHARACTERS
+from zeroclaw_tui.scoring.injection import HALF_LIFE_DAYS, MAX_CHARACTERS, MAX_ENTRIES, MAX_ENTRY_CHARACTERS
 from zeroclaw_tui.scoring.keywords import LIKE_FAILS, LIKE_WORDS, like_search
 from zeroclaw_tui.scoring.profiles import mode_in
 from zeroclaw_tui.scoring.scanner import THREATS
@@ -21,9 +21,9 @@ _ROUNDING = 1e-9
 _NEARLY_NOTHING = 0.005
 _LONGEST_NAME, _MOST_WORDS, _MOST_DECIMALS = 40, 8, 8
 Help = tuple[str, str]
-"""What a person could do about a step, in a few words, and the key of the inspector that does it."""
+"""A short suggestion for a step, and the key of the inspector that carries it out."""
 Stopping = tuple[str, Help]
-"""The words of a step that stops the memory, and what helps."""
+"""The text of a step that stops the memory, and a suggestion."""
 _NO_HELP: Help = ("", "")
 _ADD_A_WORD: Help = ("edit it to contain a word of the message", "e")
 _HIGHER_LIMIT: Help = ("a higher limit", "w")
@@ -60,7 +60,7 @@ _SKIPPED: dict[str, Stopping] = {
 
 
 def explained(record: Record, profile_source: str, notes: tuple[str, ...]) -> Explanation:
-    """The way of a memory in sentences."""
+    """Describe the path of a memory in sentences."""
     steps = tuple(_steps(record))
     later_stops, remarks = tuple(_later_stops(record)), tuple(_on_scores(record))
     return Explanation(record, profile_source, steps, _verdict(record, steps[-1]), later_stops, remarks, notes)
@@ -82,7 +82,7 @@ def _verdict(record: Record, last: Step) -> str:
 
 
 def _steps(record: Record) -> Iterator[Step]:
-    """Every stage it meets, in order, up to the one that stops it."""
+    """List every stage it reaches, in order, up to the one that stops it."""
     for name in _stages(record):
         if name == record.stopped_at:
             yield _stopped(record, record.stopped_at)
@@ -93,7 +93,7 @@ def _steps(record: Record) -> Iterator[Step]:
 
 
 def _stages(record: Record) -> tuple[StepName, ...]:
-    """The stages that this recall has."""
+    """The stages of this recall."""
     if record.program is not None:
         return ("words", *FILTERS, "rank")
     to_prompt: tuple[StepName, ...] = ("scanner", "limit", "decay", "threshold", "skip", "cap", "prompt")
@@ -104,7 +104,7 @@ def _stages(record: Record) -> tuple[StepName, ...]:
     if record.path == "recent":
         return ("query", *FILTERS, "recent", *to_prompt)
     if record.path == "like":
-        # Whatever the stages found was dropped; only the fall-back's own rows go on.
+        # The results of the other stages were dropped; only rows of the fall-back pass.
         return ("words", "keyword", "vector", *FILTERS, "like", *to_prompt)
     is_out = record.out_of_stages is not None and record.out_of_stages == record.stopped_at
     out: tuple[StepName, ...] = (record.out_of_stages,) if is_out and record.out_of_stages else ()
@@ -112,7 +112,7 @@ def _stages(record: Record) -> tuple[StepName, ...]:
 
 
 def _later_stops(record: Record) -> Iterator[Step]:
-    """Everything else that would stop it, as far as that is known without the stage that stops it."""
+    """List everything else that would stop it, as far as that is known without the stages it does not reach."""
     stopped_at, candidate, score = record.stopped_at, record.candidate, record.compared_score
     if stopped_at is None:
         return
@@ -129,7 +129,7 @@ def _later_stops(record: Record) -> Iterator[Step]:
 
 
 def _on_scores(record: Record) -> Iterator[str]:
-    """What a hit like this one can reach in this scoring."""
+    """Describe the scores that such a hit can reach in this scoring."""
     profile, settings = record.trial.profile, record.trial.settings
     if record.is_own_rule:
         if record.store.rule.threshold_meaning is not None:
@@ -145,11 +145,11 @@ def _on_scores(record: Record) -> Iterator[str]:
             yield sentences["vector"]
 
 
-# What a stage makes of a memory that it lets pass.
+# Stages that the memory passes.
 
 
 def _passed(record: Record, stage: StepName) -> Step | None:
-    """The step of a stage that does not stop it; None where there is nothing to say."""
+    """Describe a stage that it passes; None if there is nothing to say."""
     score, threshold, rank = record.compared_score, record.trial.settings.threshold, record.rank
     words: str | None = None
     match stage:
@@ -186,7 +186,7 @@ def _passed(record: Record, stage: StepName) -> Step | None:
 
 
 def _words(record: Record) -> Step:
-    """Which words of the message are in it, and what each adds to its word score."""
+    """Describe which words of the message it contains, and what each adds to its keyword score."""
     found = [share for share in record.shares if share.is_found]
     missing = [share.word for share in record.shares if not share.is_found]
     names = first_names(missing, most=_MOST_WORDS, longest=_LONGEST_NAME)
@@ -208,7 +208,7 @@ def _match(share: WordShare, total: float, store_rows: int) -> str:
 
 
 def _keyword(record: Record) -> Step:
-    """The word score, raw and as a share of the best, and the rank among the hits."""
+    """Describe the keyword score, raw and as a share of the best, and the rank among the hits."""
     place, best = record.keyword, record.best_raw
     if place is None:
         words, helps = _no_words(record)
@@ -218,7 +218,7 @@ def _keyword(record: Record) -> Step:
 
 
 def _vector(record: Record) -> Step:
-    """The cosine and the rank among the hits, or why there is none."""
+    """Describe the cosine and the rank among the hits, or the reason why there is none."""
     if record.vector is None:
         words, helps = _no_vector(record)
         return Step("vector", "absent", words, *helps)
@@ -233,7 +233,7 @@ def _hit(stage: StepName, place: StagePlace, score: str) -> Step:
 
 
 def _no_words(record: Record) -> Stopping:
-    """Why it has no hit by words, and what would give it one."""
+    """Explain why it is not a keyword hit, and suggest a change."""
     trial = record.trial
     if record.out_of_stages is not None:
         return f"memories of another {record.out_of_stages} are not searched", _NO_HELP
@@ -256,7 +256,7 @@ def _no_vector(record: Record) -> Stopping:
 
 
 def _fusion(record: Record) -> str:
-    """How the score is made of its parts, up to the score itself."""
+    """Format the computation of the fused score, without the result."""
     settings, profile = record.trial.settings, record.trial.profile
     keyword, vector = record.keyword, record.vector
     if record.merged:
@@ -276,7 +276,7 @@ def _fusion(record: Record) -> str:
 
 
 def _weighed(parts: Sequence[tuple[float, float | None]], *, divides: bool) -> str:
-    """The sum with the numbers put in; from 0.8.4 on divided by the weights of the parts that are there."""
+    """Format the weighted sum; from 0.8.4 on divided by the weights of the existing parts."""
     present = [(weight, part) for weight, part in parts if part is not None or not divides]
     terms = " + ".join(f"{weight:g} × {_number(part)}" for weight, part in present)
     if not divides:
@@ -293,7 +293,7 @@ def _listing(record: Record) -> str:
 
 
 def _own_rank(record: Record) -> str:
-    """The rank and score that a backend's own rule gives."""
+    """Describe rank and score by a backend's own rule."""
     score, scale = record.fused_score, _own_scale(record)
     rule = f"{_shown(record.store.name)}'s own rule" if record.program is None else f"the rule of {record.program}"
     place = f"rank {record.rank:,} by {rule}" if record.rank is not None else f"found by {rule}"
@@ -307,7 +307,7 @@ def _own_scale(record: Record) -> str:
 
 
 def _blend(record: Record) -> str:
-    """What the rerank stage makes of its score."""
+    """Format the computation of the rerank stage."""
     blend = None if record.judged is None else injection.blend_of(record.judged, record.trial)
     if blend is None:
         return "without a score there is nothing to blend"
@@ -316,13 +316,13 @@ def _blend(record: Record) -> str:
         f"{name}{_number(part)} × {weight:g}" for (name, part), weight in zip(named.items(), blend.weights, strict=True)
     )
     total = sum(blend.weights)
-    # Weights that do not add up to 1 are divided by their sum.
+    # If the weights do not add up to 1, the sum is divided by their total.
     terms = terms if abs(total - 1) < _ROUNDING else f"({terms}) / {total:g}"
     return f"{terms} = {_number(blend.score)}"
 
 
 def _decay(record: Record) -> str | None:
-    """The score after time, where this version and rule decay."""
+    """Format the time decay; None if this version and rule do not decay."""
     judged, entry = record.judged, record.entry
     if judged is None or judged.score is None or judged.decayed is None:
         return None
@@ -336,18 +336,18 @@ def _decay(record: Record) -> str | None:
 
 
 def _cut_content(record: Record) -> str:
-    """That only the beginning of a long content is injected, where the rule of the channels says so."""
+    """Mention that only the beginning of a long content is injected, if the rule of the channels applies."""
     length, trial = len(record.entry.content), record.trial
-    if length <= MOST_ENTRY_CHARACTERS or not injection.follows_channel_rule(trial.profile, trial.request.rule):
+    if length <= MAX_ENTRY_CHARACTERS or not injection.follows_channel_rule(trial.profile, trial.request.rule):
         return ""
-    return f"; only its first {MOST_ENTRY_CHARACTERS:,} of {length:,} characters are injected"
+    return f"; only its first {MAX_ENTRY_CHARACTERS:,} of {length:,} characters are injected"
 
 
-# What stops a memory.
+# Stages that stop the memory.
 
 
 def _stopped(record: Record, stage: StageName, skip: Stop | None = None) -> Step:
-    """The step that stops it; `skip` is another rule than the one that did."""
+    """Describe a stage that stops it; `skip` is a skip rule other than the one that did."""
     match stage:
         case "query":
             words, helps = f"ZeroClaw {record.trial.profile.version} finds nothing for a blank message", _OTHER_VERSION
@@ -376,9 +376,9 @@ def _stopped(record: Record, stage: StageName, skip: Stop | None = None) -> Step
         case "skip":
             words, helps = _skipped(record, skip or record.stop)
         case "cap":
-            words = f"{MOST_ENTRIES} memories rank before it, and ZeroClaw injects no more"
+            words = f"{MAX_ENTRIES} memories rank before it, and ZeroClaw injects no more"
             if record.stop.rule == "characters":
-                words = f"it does not fit in the {MOST_CHARACTERS:,} characters that ZeroClaw puts before a message"
+                words = f"it does not fit in the {MAX_CHARACTERS:,} characters that ZeroClaw puts before a message"
             helps = ("other weights that rank it higher", "w") if record.merged else _NO_HELP
         case _:
             words, helps = _left_out(record, stage)
@@ -386,7 +386,7 @@ def _stopped(record: Record, stage: StageName, skip: Stop | None = None) -> Step
 
 
 def _no_candidate(record: Record) -> Stopping:
-    """Its place behind the 2 x limit that goes on from each stage, or why no stage found it."""
+    """Describe its rank below the 2 x limit of each stage, or why no stage found it."""
     both = {"keyword": record.keyword, "vector": record.vector}
     places = {stage: place for stage, place in both.items() if place is not None}
     if not places:
@@ -410,7 +410,7 @@ def _not_like(record: Record) -> Stopping:
 
 
 def _not_ranked(record: Record) -> Stopping:
-    """That a backend's own rule does not find it."""
+    """Explain that a backend's own rule does not find it."""
     scale, rule = _own_scale(record), record.store.rule
     words = f"{_shown(record.program or record.store.name)}'s own rule does not find it"
     words += f" (it scores by {scale})" if scale else ""
@@ -431,7 +431,7 @@ def _withheld(record: Record) -> Stopping:
 
 
 def _below_threshold(record: Record) -> tuple[str, str]:
-    """The compared score and the threshold, with decimals that show which is smaller."""
+    """Format the compared score and the threshold with enough decimals to show which is lower."""
     score = record.compared_score or 0.0
     shown, limit = distinct_numbers(score, record.trial.settings.threshold)
     return (_number(score) if shown == "0.00" and not record.has_faded else shown), limit
@@ -448,13 +448,13 @@ def _help_below_threshold(record: Record) -> Help:
 def _skipped(record: Record, stop: Stop) -> Stopping:
     words, helps = _SKIPPED.get(stop.rule, (_shown(stop.rule), _EDIT))
     if stop.rule == "conversation without a session" and record.entry.session_id is None:
-        # A session's recall would leave it out in turn, since it has none.
+        # Recalling in a session does not help: the session filter would exclude it, since it has none.
         helps = _RECATEGORIZE
     return words, helps
 
 
 def _left_out(record: Record, name: FilterName) -> Stopping:
-    """The filter that leaves it out."""
+    """Describe the filter that excludes it."""
     request, entry = record.trial.request, record.entry
     match name:
         case "superseded":
@@ -480,11 +480,11 @@ def _left_out(record: Record, name: FilterName) -> Stopping:
     return f"{words}, and {recall_is}", (helps, "F")
 
 
-# Numbers and names within the sentences.
+# Numbers and names in the sentences.
 
 
 def _number(value: float | None) -> str:
-    """Two decimals, or as many more as it takes to see that it is not 0; what does not exist is a dash."""
+    """Format with two decimals, or more if needed to distinguish it from 0; None is a dash."""
     if value is None:
         return "–"
     if not math.isfinite(value):
@@ -504,7 +504,7 @@ def _ordinal(place: int) -> str:
 
 
 def _shown(text: str) -> str:
-    """A name somebody else chose, cleaned and not too long."""
+    """Clean and truncate an external name."""
     return cut(one_line(text), _LONGEST_NAME) or "(blank)"
 
 

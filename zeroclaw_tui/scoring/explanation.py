@@ -1,4 +1,4 @@
-"""What an explanation of a recall consists of, and its lines of text, which commands and inspector give colours."""
+"""The parts of an explanation of a recall, and its lines of text with styles for commands and inspector."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from zeroclaw_tui.scoring.answer import Record, StageName
 from zeroclaw_tui.scoring.profiles import Trial
 
 Mark = Literal["passed", "stopped", "absent"]
-"""✓, ✗ and –: passes, is stopped here, or has no part in it (which alone stops nothing)."""
+"""✓, ✗ and –: passes, is stopped here, or is not involved (which alone does not stop it)."""
 StepName = Literal["words", "keyword", "vector", "fusion", "decay", "prompt"] | StageName
 Look = Literal["", "bold", "good", "bad", "quiet", "key"]
 Piece = tuple[str, Look]
 ExplanationLine = tuple[Piece, ...]
 Wrap = Callable[[str, int], list[str]]
-"""Breaks a text into lines of so many cells."""
+"""Wraps a text to a width in cells."""
 _SIGNS: Mapping[Mark, Piece] = {"passed": ("✓ ", "good"), "stopped": ("✗ ", "bad"), "absent": ("– ", "quiet")}
 _LONGEST_NAME, _LONGEST_MESSAGE = 40, 200
 _NARROWEST, _WIDEST = 20, 100
@@ -25,9 +25,9 @@ _NARROWEST, _WIDEST = 20, 100
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One stage of the way. `words` say in one line what happened.
+    """One stage of the path. `words` describe in one line what happened.
 
-    `helps` is what a person could do about it, in a few words, and `key` the key of the inspector that does it.
+    `helps` is a short suggestion, and `key` the key of the inspector that carries it out.
     """
 
     name: StepName
@@ -37,16 +37,16 @@ class Step:
     key: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """The step as the explain command prints it."""
+        """The step in the JSON of the explain command."""
         helps = {"helps": self.helps} if self.helps else {}
         return {"stage": self.name, "mark": self.mark, "words": self.words, **helps}
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What puts the memory in the prompt: the recall was decided again with it, to the end.
+    """A change that puts the memory in the prompt, proven by deciding the whole recall again.
 
-    `key` is that of the inspector that tries or does it; `trial` is the recall with it.
+    `key` is the key of the inspector that tries or makes the change; `trial` is the recall with it.
     """
 
     words: str
@@ -56,11 +56,11 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The whole way of one memory. The steps end with the first that stops it, or with its place in the prompt.
+    """The whole path of one memory. The steps end with the first that stops it, or with its position in the prompt.
 
-    `verdict` is one sentence: its place in the prompt, or what stopped it. `later_stops` is everything else that would
-    stop it as well. `remarks` are sentences on what holds for every memory in this scoring. `notes` say what went wrong
-    on the way of the whole recall. `advice` is None where it is in, and where nothing that was tried helps.
+    `verdict` is one sentence: its position in the prompt, or what stopped it. `later_stops` are all other stages that
+    would stop it. `remarks` are sentences about this scoring in general. `notes` are problems of the whole recall.
+    `advice` is None if it is in the prompt, or if nothing that was tried helps.
     """
 
     record: Record
@@ -73,12 +73,12 @@ class Explanation:
     advice: Advice | None = None
 
     def with_advice(self, advice: Advice) -> Explanation:
-        """The same with proven advice at the step that stops it, in place of what usually helps there."""
+        """Replace the general suggestion at the step that stops it with proven advice."""
         last = replace(self.steps[-1], helps=f"{advice.words} puts it in the prompt", key=advice.key)
         return replace(self, steps=(*self.steps[:-1], last), advice=advice)
 
     def without_help(self) -> Explanation:
-        """The same where none of the settings tried helps; what an edit of the memory could do stays."""
+        """Remove a suggestion about settings, because none that was tried helps; suggested edits remain."""
         last = self.steps[-1]
         if last.key in ("e", "R", "x") and last.name != "threshold":
             return self
@@ -96,7 +96,7 @@ class Explanation:
 
     @property
     def title(self) -> str:
-        """What is explained, in one line."""
+        """The title, in one line."""
         is_in = "is" if self.is_injected else "is not"
         where = "in the prompt" if self.record.program is None else f"returned by {self.record.program}"
         key = cut(_clean(self.record.entry.key), _LONGEST_NAME) or "(blank)"
@@ -104,7 +104,7 @@ class Explanation:
         return f"“{key}” {is_in} {where} for " + (f"“{message}”" if message else "a blank message")
 
     def as_json(self) -> dict[str, Any]:
-        """The document the explain command prints."""
+        """The JSON document of the explain command."""
         record, trial = self.record, self.record.trial
         return {
             "id": record.entry.id,
@@ -130,7 +130,7 @@ class Explanation:
         }
 
     def lines(self, wrap: Wrap, width: int) -> Iterator[ExplanationLine]:
-        """The verdict, every stage, remarks and notes."""
+        """Format the verdict, every stage, remarks and notes."""
         verdict: Piece = ("✓ ", "good") if self.is_injected else ("✗ ", "bad")
         room = min(_WIDEST, width - 2)
         yield from _sentence(self.verdict, verdict, "bold", wrap, room)
@@ -153,7 +153,7 @@ def _sentence(text: str, lead: Piece, look: Look, wrap: Wrap, room: int) -> Iter
 
 
 def _step_lines(step: Step, names: int, stops: str, wrap: Wrap, width: int) -> Iterator[ExplanationLine]:
-    """Sign, stage and words, where it stops, and below what would help."""
+    """Format sign, stage and text of a step, whether it stops the memory, and the suggestion below."""
     is_stopped = step.mark == "stopped"
     blank: Piece = (" " * (names + 4), "")
     room = max(_NARROWEST, width - names - 4)

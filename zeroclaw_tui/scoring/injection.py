@@ -1,12 +1,12 @@
-"""What of a recall reaches the prompt, by the rules of every ZeroClaw version: scanner, rerank, decay, skips, caps.
+"""Decide which recalled memories reach the prompt in every ZeroClaw version: scanner, rerank, decay, skips, caps.
 
-The rerank stage of ZeroClaw >= 0.8.4: where `memory.rerank_enabled` is set, a pool larger than the turn's limit is
-recalled; its scores are blended with importance and recency in place of time decay, doubles collapse, MMR may reorder,
-and the first of the rest go on. It acts in the block put before a message alone, never in the agent's recall tool. The
-rules are those of ZeroClaw 0.8.4, in 64-bit arithmetic and in its order of additions.
+The rerank stage of ZeroClaw >= 0.8.4: if `memory.rerank_enabled` is set, a pool larger than the turn's limit is
+recalled; its scores are blended with importance and recency instead of time decay, duplicates are dropped, MMR may
+reorder, and the first of the rest pass. It applies only to the block before a message, not to the agent's recall tool.
+The rules are those of ZeroClaw 0.8.4, in 64-bit arithmetic and with its order of additions.
 
-The content scanner of ZeroClaw >= 0.8.4 looks in contents for threats, which it keeps from the agent, and for what it
-may redact.
+The content scanner of ZeroClaw >= 0.8.4 searches contents for threats, which it withholds from the agent, and for
+secrets that it may redact.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial, parse_version
 
 RECALL_LIMIT = 5
-"""How many memories ZeroClaw recalls for one message."""
-LARGEST_POOL = 1024
-NEARLY_THE_SAME = 0.92
-"""From this Jaccard similarity of adjacent word pairs on, the later of two memories is left out."""
+"""ZeroClaw's default limit of memories for one message."""
+MAX_POOL_SIZE = 1024
+NEAR_DUPLICATE = 0.92
+"""From this Jaccard similarity of adjacent word pairs on, the later of two memories is dropped."""
 HALF_LIFE_DAYS = 7.0
-MOST_ENTRIES = 4
-MOST_ENTRY_CHARACTERS = 800
-MOST_CHARACTERS = 4000
+MAX_ENTRIES = 4
+MAX_ENTRY_CHARACTERS = 800
+MAX_CHARACTERS = 4000
 _DEFAULT_WEIGHTS = (0.2, 0.1)
 _EPSILON = 2.0**-52
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
@@ -46,15 +46,15 @@ _NOISE_HEAD = 20
 
 
 def judge(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, ...]:
-    """The same entries, in their order, each with `injected`, `stop` and the score compared with the
-    threshold: `decayed`, or `reranked` with its `place`.
+    """Judge entries in their order: set `injected`, `stop`, and the score to compare with the threshold: `decayed`, or
+    `reranked` with its `place`.
 
     ZeroClaw's channels, and every path from 0.8.3 on, inject at most 4 entries of 800 characters and 4,000 characters
-    of lines; the CLI agent up to 0.8.2 takes all that were recalled. From 0.8.3 on only the first of each key counts,
-    whoever's they are. Where a version decays, score x 2^(-age / 7 days)
-    is compared with the threshold, but for core memories and times that cannot be read. A score of None always passes.
-    Before 0.8.3 each session scope makes a block of its own. Left out: the lift of core memories of 0.1.8 alone.
-    Raises UsageError when `as_of` of the request is no moment.
+    of lines; the CLI agent up to 0.8.2 injects all recalled ones. From 0.8.3 on only the first of each key counts, of
+    any agent. If a version decays, score x 2^(-age / 7 days) is compared with the threshold, except for core memories
+    and unreadable times. A score of None always passes. Before 0.8.3 each session scope has its own block. Not
+    implemented: the boost of core memories in 0.1.8 alone.
+    Raises UsageError if `as_of` of the request is not a valid time.
     """
     _turn_time(trial.request.as_of)
     if trial.profile.joins_scopes or not trial.request.further_sessions:
@@ -66,7 +66,7 @@ def judge(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, ..
 
 
 def _judged(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, ...]:
-    """Judge the memories of one block: each alone, then those that are left in the order of the prompt."""
+    """Judge the memories of one block: first each alone, then the remaining ones in the order of the prompt."""
     judged = [_with_compared_score(scored, trial) for scored in entries]
     stops: list[Stop | None] = []
     keys: set[str] = set()
@@ -93,9 +93,9 @@ def _judged(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, 
 
 
 def _fill_block(judged: Sequence[ScoredEntry], order: Sequence[int], stops: list[Stop | None], trial: Trial) -> None:
-    """Stop what the skip rules and the caps leave out, in the order of the prompt.
+    """Set the stops of the skip rules and the caps, in the order of the prompt.
 
-    The first that does not fit ends the block. The CLI agent's older rule only knows the recall limit.
+    The first memory that does not fit ends the block. The CLI agent's older rule only has the recall limit.
     """
     is_capped = follows_channel_rule(trial.profile, trial.request.rule)
     characters = included = 0
@@ -105,14 +105,14 @@ def _fill_block(judged: Sequence[ScoredEntry], order: Sequence[int], stops: list
         stops[at] = closed or next(skip_rules(entry, trial), None)
         if stops[at] is None and is_capped:
             characters, included = characters + len(prompt_line(entry, True)), included + 1
-            if characters > MOST_CHARACTERS:
-                stops[at] = closed = Stop("cap", "characters", limit=MOST_CHARACTERS)
-            elif included == MOST_ENTRIES:
-                closed = Stop("cap", "entries", limit=MOST_ENTRIES)
+            if characters > MAX_CHARACTERS:
+                stops[at] = closed = Stop("cap", "characters", limit=MAX_CHARACTERS)
+            elif included == MAX_ENTRIES:
+                closed = Stop("cap", "entries", limit=MAX_ENTRIES)
 
 
 def _with_compared_score(scored: ScoredEntry, trial: Trial) -> ScoredEntry:
-    """The entry with the number that is compared with the threshold, where time decay or rerank changes its score."""
+    """Set the score that is compared with the threshold, if time decay or rerank changes it."""
     profile, score = trial.profile, scored.score
     if trial.reranks:
         made = blend_of(scored, trial)
@@ -120,7 +120,7 @@ def _with_compared_score(scored: ScoredEntry, trial: Trial) -> ScoredEntry:
     if not (profile.decays_channel if follows_channel_rule(profile, trial.request.rule) else profile.decays_cli):
         return scored
     age = _age_that_counts(scored.entry, trial)
-    return replace(scored, decayed=score if score is None or age is None else score * _fading(age))
+    return replace(scored, decayed=score if score is None or age is None else score * _decay_factor(age))
 
 
 def _below_threshold(scored: ScoredEntry, trial: Trial) -> Stop | None:
@@ -135,47 +135,47 @@ def _below_threshold(scored: ScoredEntry, trial: Trial) -> Stop | None:
 
 
 class Blend(NamedTuple):
-    """What a score is blended of, each in 0..1: the recall's score, importance and recency, with their weights."""
+    """The parts of a blended score, each in 0..1: the recall's score, importance and recency, with their weights."""
 
     relevance: float
     importance: float
     recency: float
     weights: tuple[float, float, float]
-    """Of relevance, importance and recency, in this order; with the default ones 0.7, 0.2 and 0.1."""
+    """For relevance, importance and recency, in this order; by default 0.7, 0.2 and 0.1."""
     score: float
 
 
 def pool_size(trial: Trial) -> int:
-    """How many memories each session scope recalls: the turn's limit, or `candidate_multiplier` times as many."""
+    """The number of memories that each session scope recalls: the turn's limit, or `candidate_multiplier` times it."""
     limit = trial.request.limit
     if not trial.reranks or limit <= 0:
         return limit
     final = _final_limit(limit)
-    return max(min(final * max(trial.settings.rerank.candidate_multiplier, 1), LARGEST_POOL), final)
+    return max(min(final * max(trial.settings.rerank.candidate_multiplier, 1), MAX_POOL_SIZE), final)
 
 
 def _final_limit(limit: int) -> int:
-    """How many memories the stage hands on at most; an unlimited turn has its largest pool."""
-    return min(max(limit, 1), LARGEST_POOL)
+    """The maximum number of memories that pass the stage; for an unlimited turn the maximum pool size."""
+    return min(max(limit, 1), MAX_POOL_SIZE)
 
 
 def blend_of(scored: ScoredEntry, trial: Trial) -> Blend | None:
-    """What the rerank stage blends the score of a recalled memory of; None for one without a score.
+    """Blend the score of a recalled memory as the rerank stage does; None for a memory without a score.
 
-    Core memories and those whose time cannot be read count as new. With the default weights the sum is clamped to 0..1,
-    else it is divided by the weights.
+    Core memories and those with an unreadable time count as new. With the default weights the sum is clamped to 0..1,
+    else it is divided by the sum of the weights.
     """
     if scored.score is None:
         return None
     settings, age = trial.settings.rerank, _age_that_counts(scored.entry, trial)
     importance = scored.entry.importance or 0.0
-    parts = (_clamped(scored.score), _clamped(importance), 1.0 if age is None else _fading(age))
+    parts = (_clamped(scored.score), _clamped(importance), 1.0 if age is None else _decay_factor(age))
     given = (settings.importance_weight, settings.recency_weight)
     if all(abs(one - other) <= _EPSILON for one, other in zip(given, _DEFAULT_WEIGHTS, strict=True)):
         weights = (0.7, *_DEFAULT_WEIGHTS)
         return Blend(*parts, weights, _clamped(_weighed(parts, weights)))
     importance_weight, recency_weight = map(_clamped, given)
-    # Weights of more than 1 together leave no share to the recall's own score.
+    # If the two weights add up to more than 1, the recall's own score has the weight 0.
     weights = (max(1.0 - importance_weight - recency_weight, 0.0), importance_weight, recency_weight)
     return Blend(*parts, weights, _weighed(parts, weights) / (weights[0] + weights[1] + weights[2]))
 
@@ -184,16 +184,16 @@ def _weighed(parts: tuple[float, float, float], weights: tuple[float, float, flo
     return parts[0] * weights[0] + parts[1] * weights[1] + parts[2] * weights[2]
 
 
-def _fading(age_in_days: float) -> float:
-    """What age leaves of a score, 0..1: half of it each HALF_LIFE_DAYS."""
+def _decay_factor(age_in_days: float) -> float:
+    """The factor of time decay, 0..1: one half for each HALF_LIFE_DAYS."""
     return math.exp(-age_in_days / HALF_LIFE_DAYS * math.log(2))
 
 
 def _rerank(judged: list[ScoredEntry], eligible: Sequence[int], stops: list[Stop | None], trial: Trial) -> list[int]:
-    """Give the eligible memories of a pool their places, or their stops, and return those that go on in this order.
+    """Set the places or stops of the eligible memories of a pool, and return those that pass, in their new order.
 
-    By score, equal ones in the order recalled; doubles collapse; MMR where the settings ask for it; what is below the
-    threshold goes without taking a place, then the first up to the limit go on.
+    They are sorted by score, equal ones in the order of recall; duplicates are dropped; MMR reorders if it is enabled;
+    memories below the threshold are dropped and take no place; then the first up to the limit pass.
     """
     settings, limit = trial.settings, _final_limit(trial.request.limit)
     rerank = settings.rerank
@@ -217,7 +217,7 @@ def _rerank(judged: list[ScoredEntry], eligible: Sequence[int], stops: list[Stop
 
 
 def _collapsed(judged: Sequence[ScoredEntry], order: Sequence[int], stops: list[Stop | None]) -> list[int]:
-    """The rows that repeat no earlier one, in this order; the others get their stop."""
+    """Drop duplicates of earlier rows by setting their stops; return the others in this order."""
     remaining: list[int] = []
     seen: dict[str, int] = {}
     different: list[tuple[int, frozenset[tuple[str, ...]]]] = []
@@ -228,10 +228,10 @@ def _collapsed(judged: Sequence[ScoredEntry], order: Sequence[int], stops: list[
             stops[at] = Stop("rerank", f"the same text as {judged[earlier].entry.key}")
             continue
         words = text.split(" ")
-        # A single word is its own pair.
+        # A single word counts as a pair.
         pairs = frozenset(pairwise(words) if len(words) > 1 else [(text,)])
         near = ((other, _jaccard(pairs, known)) for other, known in different)
-        found = next(((other, likeness) for other, likeness in near if likeness >= NEARLY_THE_SAME), None)
+        found = next(((other, likeness) for other, likeness in near if likeness >= NEAR_DUPLICATE), None)
         if found is None:
             remaining.append(at)
             different.append((at, pairs))
@@ -242,9 +242,9 @@ def _collapsed(judged: Sequence[ScoredEntry], order: Sequence[int], stops: list[
 
 
 def _by_mmr(judged: Sequence[ScoredEntry], left: Sequence[int], share: float) -> list[int]:
-    """Maximal marginal relevance: the best first, then always the row whose score is best after what it repeats.
+    """Maximal marginal relevance: the best first, then each time the row with the best score minus its similarity.
 
-    Of equal values ZeroClaw takes the last.
+    For equal values ZeroClaw takes the last.
     """
     words = {at: frozenset(_words_of(judged[at].entry)) for at in left}
     repeats = dict.fromkeys(left, 0.0)
@@ -261,13 +261,13 @@ def _by_mmr(judged: Sequence[ScoredEntry], left: Sequence[int], share: float) ->
 
 
 def _jaccard(one: frozenset[Any], other: frozenset[Any]) -> float:
-    """The share of what two sets have in common; 0 for two empty ones."""
+    """The Jaccard similarity of two sets; 0 for two empty sets."""
     shared = len(one & other)
     return shared / (len(one) + len(other) - shared) if shared else 0.0
 
 
 def _words_of(entry: MemoryEntry) -> list[str]:
-    """The words of a content, split at Unicode white space."""
+    """Split a content into words at Unicode white space."""
     return [word for word in _BLANKS.split(entry.content) if word]
 
 
@@ -279,10 +279,10 @@ def _clamped(value: float) -> float:
 
 
 def context_block(entries: Sequence[ScoredEntry], profile: ScoringProfile, rule: Rule) -> str:
-    """The literal text that the injected ones of judged entries put before the message; "" when there are none.
+    """Make the literal text of the injected entries before the message; "" if there are none.
 
-    ZeroClaw ends the block with an empty line, from 0.6.3 on ahead of it with `[/Memory context]`. Before 0.8.3 a turn
-    with several session scopes has a block for each, joined by a line end.
+    ZeroClaw ends the block with an empty line, from 0.6.3 on preceded by `[/Memory context]`. Before 0.8.3 a turn with
+    several session scopes has a block for each, joined by a line feed.
     """
     is_cut = follows_channel_rule(profile, rule)
     end = "[/Memory context]\n\n" if profile.closes_context_block else "\n"
@@ -294,26 +294,26 @@ def context_block(entries: Sequence[ScoredEntry], profile: ScoringProfile, rule:
 
 
 def in_prompt_order(entries: Sequence[ScoredEntry]) -> list[ScoredEntry]:
-    """The injected ones of judged entries in the order of the prompt: as recalled, or as rerank placed them."""
+    """Sort the injected entries in the order of the prompt: that of the recall, or of rerank."""
     injected = [scored for scored in entries if scored.injected]
     return sorted(injected, key=lambda scored: scored.place or 0)
 
 
 def follows_channel_rule(profile: ScoringProfile, rule: Rule) -> bool:
-    """Whether memories are injected by the rule of the channels, with its caps."""
+    """Whether the injection rule of the channels applies, with its caps."""
     return rule == "channel" or profile.one_injection_rule
 
 
 def prompt_line(entry: MemoryEntry, is_cut: bool) -> str:
-    """The line of a memory in the block; the rule of the channels cuts its content."""
+    """Format the line of a memory in the block; the rule of the channels truncates its content."""
     content = entry.content
-    if is_cut and len(content) > MOST_ENTRY_CHARACTERS:
-        content = content[:MOST_ENTRY_CHARACTERS].rstrip(WHITE_SPACE) + "..."
+    if is_cut and len(content) > MAX_ENTRY_CHARACTERS:
+        content = content[:MAX_ENTRY_CHARACTERS].rstrip(WHITE_SPACE) + "..."
     return f"- {entry.key}: {content}\n"
 
 
 def skip_rules(entry: MemoryEntry, trial: Trial) -> Iterator[Stop]:
-    """Every rule on keys and contents that leaves a memory out, in ZeroClaw's order."""
+    """List every rule on keys and contents that excludes a memory, in ZeroClaw's order."""
     profile, request = trial.profile, trial.request
     by_channel_rule = follows_channel_rule(profile, request.rule)
     key = entry.key.strip(WHITE_SPACE).translate(_ASCII_LOWER)
@@ -321,7 +321,7 @@ def skip_rules(entry: MemoryEntry, trial: Trial) -> Iterator[Stop]:
     is_talk = entry.category == "conversation"
     is_scheduled = request.rule == "cron" and profile.skips_conversation_on_schedule
     is_sessionless = profile.skips_sessionless_conversation and {*request.scopes} == {None}
-    is_too_long = by_channel_rule and not profile.one_injection_rule and len(content) > MOST_CHARACTERS
+    is_too_long = by_channel_rule and not profile.one_injection_rule and len(content) > MAX_CHARACTERS
     skips = (
         (is_talk and is_scheduled, "conversation on a scheduled turn"),
         (is_talk and is_sessionless, "conversation without a session"),
@@ -332,9 +332,9 @@ def skip_rules(entry: MemoryEntry, trial: Trial) -> Iterator[Stop]:
         (by_channel_rule and key.endswith("_history"), "history key"),
         (by_channel_rule and profile.skips_images and "[IMAGE:" in content, "image"),
         (profile.skips_tool_results and "<tool_result" in content, "tool result"),
-        (is_too_long, f"longer than {MOST_CHARACTERS:,} characters"),
+        (is_too_long, f"longer than {MAX_CHARACTERS:,} characters"),
     )
-    yield from (Stop("skip", what) for applies, what in skips if applies)
+    yield from (Stop("skip", rule) for applies, rule in skips if applies)
 
 
 def _saved_as(key: str, name: str) -> bool:
@@ -351,21 +351,21 @@ def _is_noise(content: str, profile: ScoringProfile) -> bool:
 
 
 def _age_that_counts(entry: MemoryEntry, trial: Trial) -> float | None:
-    """The age by which a score fades; None for core memories, which do not fade, and times that cannot be read."""
+    """The age for time decay; None for core memories, which do not decay, and for unreadable times."""
     return None if entry.category == "core" else age_in_days(entry.timestamp, trial.request.as_of)
 
 
 def age_in_days(timestamp: str, as_of: str) -> float | None:
-    """The age that time decay counts with, never negative; None for a time that ZeroClaw cannot read.
+    """Compute the age for time decay, at least 0; None for a time that ZeroClaw cannot parse.
 
-    Raises UsageError when `as_of` is no moment.
+    Raises UsageError if `as_of` is not a valid time.
     """
     created = zeroclaw_moment(timestamp)
     return None if created is None else max(int((_turn_time(as_of) - created).total_seconds()), 0) / 86_400
 
 
 def zeroclaw_moment(timestamp: str) -> datetime | None:
-    """The moment, or None for what ZeroClaw's strict reading of RFC 3339 refuses, as a time without an offset."""
+    """Parse a time as strictly as ZeroClaw; None if it is not RFC 3339, such as a time without an offset."""
     upper = timestamp.upper()
     if _RFC_3339.fullmatch(upper) is None:
         return None

@@ -1,4 +1,4 @@
-"""From a query to what FTS5 and LIKE are asked, by the rules of each ZeroClaw generation."""
+"""Convert a query to FTS5 and LIKE expressions, by the rules of each ZeroClaw generation."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 
 LIKE_WORDS = 8
-"""How many words of a query the LIKE fall-back looks for."""
+"""The maximum number of words that the LIKE fall-back searches for."""
 MAX_PATTERN_BYTES = 50_000
-"""How many bytes of a pattern SQLite's LIKE takes, unless it was built with another limit."""
+"""The maximum length of a pattern for SQLite's LIKE, unless it was built with another limit."""
 LIKE_FAILS = (
     "ZeroClaw's own recall fails for this message: a word is longer than SQLite's LIKE takes"
     f" ({MAX_PATTERN_BYTES:,} bytes)."
@@ -30,35 +30,35 @@ _VARIATION_SELECTORS = range(0xFE00, 0xFE10)
 
 
 def words(query: str) -> list[str]:
-    """The words of a query, split at Unicode white space; lone surrogates, which no Rust text has, become U+FFFD."""
+    """Split a query at Unicode white space; lone surrogates, which Rust strings cannot have, become U+FFFD."""
     return _WORD.findall(_SURROGATE.sub("\ufffd", query))
 
 
 def lists_recent(query: str, profile: ScoringProfile) -> bool:
-    """Whether the query asks for the newest rows: blank, or from 0.7.5 on a lone `*`."""
+    """Whether the query lists the newest rows: blank, or from 0.7.5 on a lone `*`."""
     found = words(query)
     return (not found and profile.blank_lists_recent) or (found == ["*"] and profile.star_lists_recent)
 
 
 @lru_cache(maxsize=_QUERIES_KEPT)
 def match_expression(query: str, profile: ScoringProfile) -> str:
-    """What FTS5 is asked to MATCH: each word a quoted string, joined by OR; empty for a blank query.
+    """The FTS5 expression for MATCH: each word as a quoted string, joined by OR; empty for a blank query.
 
-    Before 0.7.5 quotes inside a word are left as they are, so the result may be no valid FTS5 expression.
+    Before 0.7.5 quotes inside a word are not escaped, so the result may be an invalid FTS5 expression.
     """
     return " OR ".join(_term(word, profile) for word in words(query))
 
 
 def word_expressions(query: str, profile: ScoringProfile) -> dict[str, str]:
-    """What FTS5 is asked for each word of a query alone, by the word as it was typed, each once."""
+    """The FTS5 expression for each distinct word of a query, by the word as typed."""
     return {word: _term(word, profile) for word in words(query)}
 
 
 class LikeSearch(NamedTuple):
-    """The fall-back: the LIKE patterns, joined by OR, and what a found row has to hold besides.
+    """The LIKE fall-back: patterns joined by OR, and a condition on the rows that match.
 
-    `escapes` says that the patterns are to be used with ESCAPE `\\`. When a word is a prefix search, each row must
-    also satisfy `accepts`, and more rows than the limit are asked for.
+    `escapes` means that the patterns need ESCAPE `\\`. If a word is a prefix search, each row must also satisfy
+    `accepts`, and more rows than the limit are selected.
     """
 
     words: tuple[str, ...]
@@ -68,17 +68,17 @@ class LikeSearch(NamedTuple):
 
     @property
     def fails(self) -> bool:
-        """Whether SQLite refuses a pattern, and with it the whole statement."""
+        """Whether SQLite rejects a pattern, and so the whole statement."""
         return any(len(pattern.encode()) > MAX_PATTERN_BYTES for pattern in self.patterns)
 
     def sql_limit(self, limit: int) -> int:
-        """How many rows to ask SQLite for: none where it refuses the statement."""
+        """The limit of the SQL statement: 0 if SQLite rejects it."""
         if self.fails:
             return 0
         return min(_PREFIX_FACTOR * limit, limit + _PREFIX_EXTRA) if self.has_prefix_word else limit
 
     def accepts(self, key: str, content: str) -> bool:
-        """Whether some word is in key or content; a prefix word has to begin a token there."""
+        """Whether a word is in key or content; a prefix word must be at the beginning of a token."""
         if not self.has_prefix_word:
             return True
         texts = (key.lower(), content.lower())
@@ -87,7 +87,7 @@ class LikeSearch(NamedTuple):
 
 @lru_cache(maxsize=_QUERIES_KEPT)
 def like_search(query: str, profile: ScoringProfile) -> LikeSearch | None:
-    """The fall-back for a query, None for a blank one."""
+    """The LIKE fall-back for a query, None for a blank one."""
     looked_for = tuple(words(query)[:LIKE_WORDS])
     if not looked_for:
         return None
@@ -125,7 +125,7 @@ def _found(word: str, text: str) -> bool:
 
 
 def _begins_token(prefix: str, text: str) -> bool:
-    """Tokens are runs of alphanumeric characters and `_`."""
+    """Whether a token begins with the prefix. Tokens are runs of alphanumeric characters and `_`."""
     if not all(map(_in_token, prefix)):
         return False
     at = text.find(prefix)
@@ -143,7 +143,7 @@ def _in_token(character: str) -> bool:
 def is_alphanumeric(character: str) -> bool:
     """Rust's `char::is_alphanumeric`.
 
-    It counts by Unicode's Alphabetic property, which Python does not know: vowel signs and circled letters have it.
+    It uses Unicode's Alphabetic property, which Python lacks: vowel signs and circled letters have it.
     """
     if character.isalnum():
         return True

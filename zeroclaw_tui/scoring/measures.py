@@ -1,4 +1,4 @@
-"""How good a ranking is, measured by the keys that are expected in it."""
+"""Metrics of a ranking, given the expected keys."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Collection, Sequence
 
 
 def is_hit(ranked: Sequence[str], expected: Collection[str], k: int) -> bool:
-    """Whether one of the first k is expected."""
+    """Whether one of the first k keys is expected."""
     return not set(expected).isdisjoint(ranked[: max(k, 0)])
 
 
 def reciprocal_rank(ranked: Sequence[str], expected: Collection[str], k: int) -> float:
-    """1 / the rank of the first expected one among the first k, 0 when there is none (Voorhees, TREC-8, 1999)."""
+    """1 / the rank of the first expected key among the first k, 0 if there is none (Voorhees, TREC-8, 1999)."""
     wanted = set(expected)
     return next((1 / rank for rank, key in enumerate(ranked[: max(k, 0)], 1) if key in wanted), 0.0)
 
 
 def ndcg(ranked: Sequence[str], expected: Collection[str], k: int) -> float:
     """Normalised discounted cumulative gain of the first k with gains of 0 and 1 and the discount log2(rank + 1), 0..1
-    (Jaervelin and Kekaelaeinen, ACM TOIS 20(4), 2002). A key that comes twice gains once; 0 where nothing is expected.
+    (Jaervelin and Kekaelaeinen, ACM TOIS 20(4), 2002). A repeated key gains once; 0 if nothing is expected.
     """
     missing = set(expected)
     best = math.fsum(_gain(rank) for rank in range(1, min(len(missing), k) + 1))

@@ -1,4 +1,4 @@
-"""Memories near another one; where there are no vectors, by the rare words they share."""
+"""Memories similar to another one, by the rare words they share if there are no vectors."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from zeroclaw_tui.memory.entry import Handle
 if TYPE_CHECKING:
     import numpy as np
 
-LOOKED_AT = 20_000
-"""Characters: of longer texts only the beginning is compared."""
-LEAST = 0.01
-"""A lower score is near to nobody: it comes of words that everybody uses."""
+COMPARED_CHARACTERS = 20_000
+"""In characters: only the beginning of a longer text is compared."""
+MIN_SCORE = 0.01
+"""Lower scores are not similar: they come from words that most texts contain."""
 _DIGITS = 12
 _SHOWN = 5
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003fffd"
 _RUN = re.compile(f"[{_CJK}]+|[^\\W_{_CJK}]+")
 _IS_CJK = re.compile(f"[{_CJK}]")
 _ASCII_WORDS = bytes(ord(chr(byte).lower()) if byte < 128 and chr(byte).isalnum() else 32 for byte in range(256))
-"""For each byte the small letter or digit, else a blank: ASCII is split by it in a third of the time."""
+"""Maps each byte to its lower case letter or digit, or to a blank: three times as fast for ASCII."""
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of a text in lower case, each once, in order; of scripts without blanks every two letters."""
-    text = text[:LOOKED_AT]
+    """List the distinct words of a text in lower case, in order; for scripts without blanks, all pairs of letters."""
+    text = text[:COMPARED_CHARACTERS]
     if text.isascii():
         return tuple(dict.fromkeys(text.encode().translate(_ASCII_WORDS).decode().split()))
     runs = _RUN.findall(text.casefold())
@@ -44,35 +44,34 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def compared_text_of(key: str, content: str) -> str:
-    """What is compared of a memory: keys of saved messages are numbers that say nothing."""
+    """The text of a memory to compare: the content, since keys of saved messages are meaningless numbers."""
     return content if content.strip() else key
 
 
 class Neighbour(NamedTuple):
-    """A memory that is similar to another one, with a score of 0..1."""
+    """A similar memory, with a score of 0..1."""
 
     handle: Handle
     score: float
 
 
 class Near(NamedTuple):
-    """The memories found near something, the nearest first, and how many were compared."""
+    """Similar memories, the most similar first, and the number of compared ones."""
 
     neighbours: Sequence[Neighbour]
     compared: int
 
 
 def shared_words(text: str, other: str) -> tuple[str, ...]:
-    """The longest words that two texts have in common: those say more than the short ones that everybody uses."""
+    """The longest words that two texts share: they are more specific than short ones."""
     return tuple(sorted(set(words_of(text)) & set(words_of(other)), key=lambda word: (-len(word), word))[:_SHOWN])
 
 
 class RareWords:
-    """Counts the words of a store in one pass, then tells which of its texts share the rarest with another.
+    """Counts the words of a store in one pass, then finds the texts that share the rarest words with another.
 
-    The score is the cosine of two texts as vectors of their words, each with the weight ln((texts + 1) / texts that
-    have it), so that a word everybody uses counts next to nothing: 0..1 (inverse document frequency: Spaerck Jones,
-    1972).
+    The score is the cosine of two texts as vectors of their words, each with the weight ln((texts + 1) / texts with the
+    word), so that frequent words count very little: 0..1 (inverse document frequency: Spaerck Jones, 1972).
     """
 
     def __init__(self) -> None:
@@ -86,7 +85,7 @@ class RareWords:
         return len(self._handles)
 
     def add(self, handle: Handle, text: str) -> None:
-        """One more text, which is not kept."""
+        """Add a text, without keeping it."""
         for word in words_of(text):
             place = self._places.setdefault(word, len(self._places))
             if place == len(self._counts):
@@ -97,7 +96,7 @@ class RareWords:
         self._starts.append(len(self._words))
 
     def nearest(self, text: str, limit: int) -> Near:
-        """Find the texts nearest to one, best first; of equally near ones those stored later come first."""
+        """Find the texts most similar to one, best first; of equally similar ones, those stored later come first."""
         counts = {word: self._how_many(word) for word in words_of(text)}
         return Near(self._nearest(counts, limit), len(self))
 
@@ -115,14 +114,14 @@ class RareWords:
         is_wanted[wanted] = squares[wanted]
         shared = _sums(is_wanted[words], starts)
         lengths = _sums(squares[words], starts)
-        # A word that no text has makes the text asked about the longer.
+        # Words that occur in no other text also count for the length of this text's vector.
         own = sum(math.log((len(self) + 1) / (having or 1)) ** 2 for having in counts.values())
         scores = np.divide(shared, np.sqrt(lengths * own), out=np.zeros(len(self)), where=lengths > 0)
         scores = np.minimum(scores.round(_DIGITS), 1.0)
         order = np.lexsort((-np.arange(len(self)), -scores))
         found: list[Neighbour] = []
         for at in order.tolist():
-            if scores[at] < LEAST or len(found) == limit:
+            if scores[at] < MIN_SCORE or len(found) == limit:
                 break
             found.append(Neighbour(self._handles[at], float(scores[at])))
         return found
@@ -139,7 +138,7 @@ class RareWords:
 
 
 def _sums(values: np.ndarray, starts: Sequence[int] | np.ndarray) -> np.ndarray:
-    """The sum of each stretch of values between two starts, 0 for an empty one."""
+    """The sum of the values between each two starts, 0 for an empty range."""
     import numpy as np
 
     edges = np.asarray(starts)

@@ -1,4 +1,4 @@
-"""How each ZeroClaw version scores: its rules, its tables, and the numbers of a config."""
+"""The scoring of each ZeroClaw version: its rules, its tables, and the settings of a config."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Version = tuple[int, int, int]
 OLDEST = "0.1.2"
 NEWEST = "0.8.4"
 LANDMARKS = ("0.1.7", "0.6.2", "0.7.5", "0.8.3", "0.8.4")
-"""One version of each set of rules a person would notice, oldest first."""
+"""One version of each noticeably different set of rules, oldest first."""
 
 _G1 = ("id", "key", "content", "category", "embedding", "created_at", "updated_at", "session_id")
 _G2 = (*_G1, "namespace", "importance", "superseded_by")
@@ -33,41 +33,41 @@ COLUMNS = {"G1": _G1, "G2": _G2, "G3": _G3, "G4": _G4}
 ALL_COLUMNS = frozenset(_G4)
 NEWEST_VERSION = {"G1": "0.5.6", "G2": "0.7.5", "G3": "0.8.2", "G4": "0.8.4"}
 SCHEMA_VERSIONS = {"G1": "0.1.2 to 0.5.6", "G2": "0.5.7 to 0.7.5", "G3": "0.8.0 to 0.8.2", "G4": "0.8.3 and later"}
-_SAID = {
+_FIELD_TEXTS = {
     "superseded": "mark for superseded memories", "pinned": "pins", "kind": "kinds", "namespace": "namespaces",
     "session_id": "sessions",
 }  # fmt: skip
 USUAL: Mapping[str, Value] = {"namespace": "default", "importance": 0.5, "pinned": 0}
-"""What ZeroClaw gives a memory of which nothing is said."""
+"""ZeroClaw's default values of a memory."""
 SearchMode = Literal["hybrid", "bm25", "embedding"]
 RerankStrategy = Literal["none", "mmr"]
 EPSILON = 2.0**-23
-"""Rust's f32::EPSILON: under it a maximum or a sum of weights counts as nothing."""
+"""Rust's f32::EPSILON: a maximum or a sum of weights below it counts as 0."""
 _FLOAT32 = struct.Struct("f")
 
 
 class ScoringProfile:
-    """The rules of one version, read in ZeroClaw's tagged sources; each says from which version on it holds."""
+    """The rules of one version, from ZeroClaw's tagged sources, each with the version that introduced it."""
 
     def __init__(self, version: str, *, joins_scopes: bool = False) -> None:
-        """The rules of NEWEST for a later version. `joins_scopes` is for a turn of an earlier one that does so.
+        """Later versions have the rules of NEWEST. `joins_scopes` is for a turn of an earlier version that does so.
 
-        Raises UsageError when it is no version.
+        Raises UsageError if `version` is not a version.
         """
         asked = parse_version(version)
         v = min(asked, parse_version(NEWEST))
         self.version = ".".join(map(str, v))
         self.newer = ".".join(map(str, asked)) if asked > v else None
-        """The version asked for, where it is later than the newest one known and so scored as that."""
+        """The requested version, if it is later than NEWEST and so scored like NEWEST."""
         self.agent_scope: Literal["none", "after", "sql"]
         self.agent_scope = "none" if v < (0, 8, 0) else "after" if v < (0, 8, 4) else "sql"
-        """Where the allowed agents are applied: nowhere, after the store's recall, or inside its SQL."""
+        """Where the filter for agents is applied: nowhere, after the store's recall, or inside its SQL."""
         self.decays_cli = v >= (0, 5, 9) or v == (0, 1, 8)
         self.blank_lists_recent = v >= (0, 5, 5)
         """A blank query lists the newest rows; before 0.5.5 it finds nothing."""
         self.star_lists_recent = v >= (0, 7, 5)
         self.escapes_quotes = v >= (0, 7, 5)
-        """A double quote in a word is doubled; before 0.7.5 FTS5 refuses the query and the error is swallowed."""
+        """A double quote in a word is doubled; before 0.7.5 FTS5 rejects the query and the error is ignored."""
         self.prefix_words = v >= (0, 7, 5)
         """`word*` is a prefix search."""
         self.escapes_like = v >= (0, 7, 5)
@@ -75,7 +75,7 @@ class ScoringProfile:
         self.search_modes = v >= (0, 6, 3)
         """`search_mode` is read."""
         self.plain_vector_only = v >= (0, 6, 3)
-        """Without any keyword hit the score is the plain cosine; before 0.6.3 it is weighted."""
+        """Without keyword hits the score is the plain cosine; before 0.6.3 it is weighted."""
         self.divides_by_weights_present = v >= (0, 8, 4)
         """The fused score is divided by the sum of the weights of the parts that exist."""
         self.normalises_keyword_only = v >= (0, 8, 4)
@@ -85,11 +85,11 @@ class ScoringProfile:
         self.filters_in_sql = v >= (0, 8, 4)
         """Session and agents are restricted inside the keyword, vector and LIKE statements."""
         self.postgres_ranks = v >= (0, 5, 7)
-        """PostgreSQL finds and ranks words; before 0.5.7 it looks for the exact query and gives no score."""
+        """PostgreSQL searches and ranks by words; before 0.5.7 it searches for the exact query, without scores."""
         self.hides_superseded = v >= (0, 5, 7)
         self.has_time_bounds = v >= (0, 5, 5)
         self.scans_content = v >= (0, 8, 4)
-        """The content scanner sits between store and agent, and asks the store for four times the limit."""
+        """The content scanner is between store and agent, and requests four times the limit from the store."""
         self.decays_channel = v >= (0, 8, 3)
         self.one_injection_rule = v >= (0, 8, 3)
         """Both paths inject by the rule of the channels."""
@@ -99,11 +99,11 @@ class ScoringProfile:
         self.skips_user_messages = v >= (0, 7, 4)
         self.skips_sessionless_conversation = v >= (0, 8, 3)
         self.skips_conversation_on_schedule = v >= (0, 7, 5)
-        """Turns of cron and heartbeat get no conversation rows."""
+        """Turns of cron and heartbeat have no conversation memories."""
         self.joins_scopes = joins_scopes or v >= (0, 8, 3)
-        """What is recalled in several session scopes becomes one list; before 0.8.3 each makes a block of its own."""
+        """Recalls of several session scopes become one list; before 0.8.3 each has its own block."""
         self.reranks = v >= (0, 8, 4)
-        """The rerank stage acts where it is switched on."""
+        """The rerank stage exists; it still has to be enabled."""
         self.agents_have_limits = v >= (0, 8, 0)
         """`memory_recall_limit` of an agent's runtime profile is read."""
         self.closes_context_block = v >= (0, 6, 3)
@@ -118,12 +118,12 @@ class ScoringProfile:
 
 @cache
 def profile_for(version: str) -> ScoringProfile:
-    """The rules of a version such as "0.7.5" or "v0.8.4-beta-1". Raises UsageError when it is no version."""
+    """The rules of a version such as "0.7.5" or "v0.8.4-beta-1". Raises UsageError for anything else."""
     return ScoringProfile(version)
 
 
 def parse_version(text: str) -> Version:
-    """Three numbers out of "0.8.4", "v0.8.4" or "zeroclaw 0.8.4-beta-1", known or not. Raises UsageError."""
+    """Parse "0.8.4", "v0.8.4" or "zeroclaw 0.8.4-beta-1" into three numbers. Raises UsageError."""
     found = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", text)
     if found is None:
         raise UsageError(
@@ -135,7 +135,7 @@ def parse_version(text: str) -> Version:
 
 
 def generation_made_by(version: str) -> str:
-    """The schema generation ("G1" to "G4") that a version of ZeroClaw makes. Raises UsageError for no version."""
+    """The schema generation ("G1" to "G4") that a ZeroClaw version creates. Raises UsageError for anything else."""
     numbers = parse_version(version)
     if numbers < (0, 5, 7):
         return "G1"
@@ -156,7 +156,7 @@ _RULE_TEXTS = {
 
 
 def rule_sets(current: str) -> list[tuple[str, str]]:
-    """List one version of each set of rules, and `current`, oldest first, each with what is new in its rules."""
+    """List one version of each set of rules, and `current`, oldest first, each with its new rules."""
     profiles = [profile_for(version) for version in sorted({*LANDMARKS, current}, key=parse_version)]
     found = [(profiles[0].version, "the first rules")]
     for earlier, profile in pairwise(profiles):
@@ -167,40 +167,40 @@ def rule_sets(current: str) -> list[tuple[str, str]]:
     return found
 
 
-def lacks(what: str) -> str:
-    """The sentence for a field, or a capability, that a generation has no column for."""
-    return f"This generation of ZeroClaw's schema has no {_SAID.get(what, what)}."
+def lacks(field: str) -> str:
+    """The sentence for a field or a capability that a generation has no column for."""
+    return f"This generation of ZeroClaw's schema has no {_FIELD_TEXTS.get(field, field)}."
 
 
 class OwnRule(NamedTuple):
-    """How a store ranks that does not follow ZeroClaw's hybrid search."""
+    """The ranking rule of a store that does not use ZeroClaw's hybrid search."""
 
     name: str = ""
-    """The rule in a few words, if there is more to say than that it is its own."""
+    """A short name of the rule, if it has one."""
     limit: int | None = None
-    """How many memories the rule returns by default."""
+    """The default limit of the rule."""
     takes_vector: bool = True
-    """Whether recall compares a vector of the query that it is given."""
+    """Whether recall uses a given vector of the query."""
     finds_words: bool = True
-    """Whether a memory is found by a word of the query that it contains."""
+    """Whether a memory is found if it contains a word of the query."""
     reads_times: bool = True
-    """Whether the time bounds of a request leave memories out."""
+    """Whether it supports the time bounds of a request."""
     crosses_sessions: bool = True
-    """Whether core and daily memories without a session are recalled in every session, from the version on that does
+    """Whether core and daily memories without a session are recalled in every session, in ZeroClaw versions that do
     so."""
     has_one_namespace: bool = False
-    """Whether all memories count as of the default namespace."""
+    """Whether all memories belong to the default namespace."""
     needed_text: Callable[[ScoringProfile], str] | None = None
-    """What a memory must contain to be found, where one word of the query is not enough."""
+    """What a memory must contain to be found, if one word of the query is not enough."""
     threshold_meaning: Callable[[ScoringProfile, float], str] | None = None
-    """A sentence on what the threshold means for its scores."""
+    """A sentence that explains the threshold for its scores."""
 
 
 class RerankSettings(NamedTuple):
     """The rerank stage of ZeroClaw >= 0.8.4: the `rerank_*`, weight and pool keys under [memory], with its defaults.
 
-    `threshold` is how many rows MMR needs; `mmr_lambda` and the two weights are taken between 0 and 1. The pool that is
-    reranked is `candidate_multiplier` times the limit of the turn.
+    `threshold` is the minimum number of rows for MMR; `mmr_lambda` and the two weights are clamped to 0..1. The size of
+    the reranked pool is `candidate_multiplier` times the limit of the turn.
     """
 
     enabled: bool = False
@@ -213,7 +213,7 @@ class RerankSettings(NamedTuple):
 
 
 class ScoringSettings(NamedTuple):
-    """Weights (any finite number), threshold in the units of the score, mode, the content scanner's switch, rerank."""
+    """Weights (any finite number), threshold in units of the score, search mode, content scanner mode, rerank."""
 
     vector_weight: float = 0.7
     keyword_weight: float = 0.3
@@ -224,7 +224,7 @@ class ScoringSettings(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """A recall as it might be: the request, and the rules and numbers it is scored with."""
+    """A recall to decide: the request, and the rules and settings for scoring."""
 
     request: RecallRequest
     profile: ScoringProfile
@@ -232,17 +232,17 @@ class Trial(NamedTuple):
 
     @property
     def reranks(self) -> bool:
-        """Whether what is put before the message is reranked: switched on, and known to this version (>= 0.8.4)."""
+        """Whether the block before the message is reranked: enabled, and supported by this version (>= 0.8.4)."""
         return self.settings.rerank.enabled and self.profile.reranks
 
 
 def mode_in(settings: ScoringSettings, profile: ScoringProfile) -> SearchMode:
-    """The search mode as this version takes it: versions before 0.6.3 do not read it."""
+    """The effective search mode: versions before 0.6.3 do not read the setting."""
     return settings.search_mode if profile.search_modes else "hybrid"
 
 
 def float32(value: float) -> float:
-    """The nearest 32-bit number; beyond its range infinity, as a Rust cast gives."""
+    """Round to the nearest 32-bit number, or to infinity beyond its range, as a Rust cast does."""
     try:
         rounded: float = _FLOAT32.unpack(_FLOAT32.pack(value))[0]
     except OverflowError:

@@ -1,4 +1,4 @@
-"""The content scanner of ZeroClaw >= 0.8.4, and its redaction: patterns by which it withholds or changes memories."""
+"""The content scanner and the redaction of ZeroClaw >= 0.8.4."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ THREATS: Mapping[str, str] = {
     "ssh_access": "SSH keys",
     "private_key": "a private key",
 }
-"""What the content scanner of ZeroClaw >= 0.8.4 looks for, by its own names, in words."""
+"""The threats that the content scanner of ZeroClaw >= 0.8.4 detects, by its own names, with a description."""
 _SECRET_NAMES = "api[_-]?key|secret|token|password|credential"
 _SECRET_GATES = ("key", "secret", "token", "password", "credential")
 _SECRET_FILES = (".env", ".netrc", ".pgpass", ".npmrc", "id_rsa", "id_ed25519")
 _VERB_DISTANCE = 80
-# `re` compiles them at their first use. All but the private key's are matched against folded text, so they are written
-# in lower case.
+# `re` compiles them on first use. All except the private key's are matched against folded text, so they are in lower
+# case.
 _CURL = r"\bcurl\b"
 _WGET = r"\bwget\b"
 _SECRET_VARIABLE = r"\$[a-z_]*(?:key|token|secret|password|credential|api)"
@@ -38,14 +38,14 @@ _ASSIGNED_SECRET = rf"\b(?:{_SECRET_NAMES})[{WHITE_SPACE}]*+[:=][{WHITE_SPACE}]*
 _SSH_FOLDER = rf"(?:\$home|~|/root|/home/[^/{WHITE_SPACE}]++)/\.ssh"
 _PRIVATE_KEY = "-----BEGIN [A-Z ]*PRIVATE KEY-----"
 _VALUE = r"A-Za-z0-9_./+=\u017f\u212a-"
-"""Its patterns fold case simply, by which the long s is an s and the Kelvin sign a k."""
+"""Its patterns use simple case folding, in which the long s is an s and the Kelvin sign a k."""
 _FOLDS = {"s": "\u017f", "k": "\u212a"}
 _GATES = {"private_key": "PRIVATE KEY", "email": "@"}
 _SPELLINGS = {"apikey": "api_key", "privatekey": "private_key"}
 
 
 class _Rule(NamedTuple):
-    """One kind. `gates` are texts of which one must occur: a plain look that spares most contents the pattern."""
+    """One kind of threat. One of the texts in `gates` must occur: a fast check that avoids most pattern matching."""
 
     kind: str
     gates: tuple[str, ...]
@@ -54,16 +54,16 @@ class _Rule(NamedTuple):
 
 
 def scan(content: str, mode: ScanMode) -> str | None:
-    """The first kind of threat that ZeroClaw >= 0.8.4 sees in a memory's content, or None.
+    """Find the first kind of threat that ZeroClaw >= 0.8.4 detects in a memory's content, or None.
 
     Kinds: exfil_curl, exfil_wget, read_secrets, send_to_url, agent_config_mod, hardcoded_secret, with `mode` "strict"
-    also ssh_backdoor and ssh_access, then private_key. "off" finds nothing. The time grows with the length only.
+    also ssh_backdoor and ssh_access, then private_key. "off" finds nothing. The time is linear in the length.
     """
     return next(_kinds(content, mode), None)
 
 
 def scan_all(content: str, mode: ScanMode) -> tuple[str, ...]:
-    """Every kind of threat there, in the order of `scan`."""
+    """Find every kind of threat, in the order of `scan`."""
     return tuple(_kinds(content, mode))
 
 
@@ -81,9 +81,9 @@ def _kinds(content: str, mode: ScanMode) -> Iterator[str]:
 
 
 def _folded(content: str) -> str:
-    """Lower case of the same length, so that distances stay.
+    """Lower the case without changing the length, so that distances are preserved.
 
-    The scanner's simple case folding takes the long s for s, and leaves the dotted capital I alone; `str.lower` does
+    The scanner's simple case folding maps the long s to s, and does not change the dotted capital I; `str.lower` does
     the opposite of both.
     """
     if content.isascii():
@@ -92,7 +92,7 @@ def _folded(content: str) -> str:
 
 
 def _later_on_the_line(text: str, first: str, then: str) -> bool:
-    """Whether `then` occurs behind `first` before the line ends; each line is looked at once."""
+    """Whether `then` occurs after `first` on the same line; each line is searched once."""
     start, end, place = re.compile(first), re.compile(then), 0
     while (found := start.search(text, place)) is not None:
         line_end = text.find("\n", found.end())
@@ -103,7 +103,7 @@ def _later_on_the_line(text: str, first: str, then: str) -> bool:
 
 
 def _changes_instructions(text: str) -> bool:
-    """Whether a changing verb comes at most 80 characters, and no line end, before an instruction file's name."""
+    """Whether a verb of change is on the same line as, and at most 80 characters before, an instruction file's name."""
     verb_end: int | None = None
     for found in re.finditer(_VERB_OR_INSTRUCTION_FILE, text):
         if found.lastgroup == "verb":
@@ -143,18 +143,18 @@ _REDACTED = {
     "email": r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}\b",
     "phone": r"\b(?:\+?\d[\d .()-]{7,}\d)\b",
 }
-"""In the order in which they are applied; compiled by `re` at their first use, since who only scans needs none."""
+"""In the order of application; compiled by `re` on first use, since scanning does not need them."""
 
 
 def category_of(written: str) -> str | None:
-    """The category that a word of `redact_categories` means, None where ZeroClaw knows no such word."""
+    """The category for a value in `redact_categories`, None if ZeroClaw does not know it."""
     word = written.strip().lower()
     name = _SPELLINGS.get(word, word)
     return name if name in _REDACTED else None
 
 
 def redact(content: str, categories: Collection[str]) -> tuple[str, tuple[str, ...]]:
-    """The content as it would be stored, `[REDACTED:<category>]` for what is found, and the categories found."""
+    """Redact a content as ZeroClaw does when storing it, with `[REDACTED:<category>]`; also return the categories."""
     found: list[str] = []
     for category, pattern in _REDACTED.items():
         if category in categories and _GATES.get(category, "") in content:

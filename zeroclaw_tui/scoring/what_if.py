@@ -1,4 +1,4 @@
-"""What weights, threshold and rerank mean in one ZeroClaw version, and what other settings change in a recall."""
+"""The effect of weights, threshold and rerank in one ZeroClaw version, and the comparison of two recalls."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from zeroclaw_tui.scoring.profiles import (
 )
 
 Move = Literal["enters", "leaves", "stays", "lost", "new"]
-"""Into the prompt, out of it, in it or out of it as before; "lost": no longer recalled, "new": recalled only now."""
+""""enters", "leaves" and "stays" refer to the prompt; "lost": no longer recalled, "new": recalled only now."""
 Subject = Literal["weights", "threshold", "mode", "rerank"]
-"""What a complaint is about."""
+"""The setting that a problem is about."""
 Fault = tuple[tuple[Subject, ...], str]
-"""The settings that cannot work, or do nothing, and a sentence on it."""
+"""Settings that cannot work or have no effect, and a sentence about them."""
 ALL_SUBJECTS: tuple[Subject, ...] = ("weights", "threshold", "mode", "rerank")
 _BOUNDED_SINCE = (0, 8, 4)
-"""From here on ZeroClaw takes only thresholds from 0 to 1."""
+"""From this version on ZeroClaw accepts only thresholds from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
-    """One memory before and after; None where it is not recalled."""
+    """One memory before and after; None if it is not recalled."""
 
     result: ScoredEntry
-    """Its result after, or before where it is no longer recalled."""
+    """Its result after, or before if it is no longer recalled."""
     before: ScoredEntry | None
     after: ScoredEntry | None
 
@@ -46,7 +46,7 @@ class ComparedRow:
 
     @property
     def move(self) -> Move:
-        """What becomes of it; entering and leaving the prompt count most."""
+        """How its position changes; entering and leaving the prompt take precedence."""
         if self.is_injected != (self.before is not None and self.before.injected):
             return "enters" if self.is_injected else "leaves"
         if self.after is None:
@@ -56,7 +56,7 @@ class ComparedRow:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two recalls of one query. `rows`: the later one in its order, then what it no longer recalls."""
+    """Two recalls of one query. `rows` are the results of the later one in order, then the lost ones."""
 
     before: RecallResult
     after: RecallResult
@@ -64,7 +64,7 @@ class Comparison:
 
     @property
     def words(self) -> str:
-        """In one line: "injected 2 → 4, 2 enter"."""
+        """A summary in one line: "injected 2 → 4, 2 enter"."""
         parts = [f"injected {self.before.injected} → {self.after.injected}"]
         for move, verb in (("enters", "enter"), ("leaves", "leave")):
             count = sum(row.move == move for row in self.rows)
@@ -75,7 +75,7 @@ class Comparison:
 
 
 def compare(before: RecallResult, after: RecallResult) -> Comparison:
-    """What the later recall changes; memories are the same by their id."""
+    """Compare two recalls; memories are matched by id."""
     old = {result.entry.id: result for result in before.results}
     new = {result.entry.id: result for result in after.results}
     lost = {id_: result for id_, result in old.items() if id_ not in new}
@@ -84,7 +84,7 @@ def compare(before: RecallResult, after: RecallResult) -> Comparison:
 
 
 class BestScores(NamedTuple):
-    """The highest score of a hit by words alone, by vectors alone, and by both, where each stage finds something."""
+    """The highest score of a keyword-only hit, of a vector-only hit, and of a hit by both, if both stages have hits."""
 
     keyword_only: float
     vector_only: float
@@ -92,7 +92,7 @@ class BestScores(NamedTuple):
 
 
 def best_scores(profile: ScoringProfile, settings: ScoringSettings) -> BestScores:
-    """How high each kind of hit can score, for cosines from 0 to 1 and weights from 0."""
+    """Compute the highest score of each kind of hit, for cosines from 0 to 1 and weights from 0."""
     vector, keyword = float32(settings.vector_weight), float32(settings.keyword_weight)
     total = float32(vector + keyword)
     if not profile.divides_by_weights_present:
@@ -101,7 +101,7 @@ def best_scores(profile: ScoringProfile, settings: ScoringSettings) -> BestScore
 
 
 def keyword_meaning(profile: ScoringProfile, threshold: float) -> str:
-    """What the score of a hit means where only keywords are searched."""
+    """Explain the score of a hit if only keywords are searched."""
     limit = f"{threshold:.2f}"
     if not profile.normalises_keyword_only:
         raw = "Without vectors the score is raw BM25: it has no upper end and stays near 0 in a small store"
@@ -112,8 +112,8 @@ def keyword_meaning(profile: ScoringProfile, threshold: float) -> str:
 
 
 def mixed_meanings(profile: ScoringProfile, settings: ScoringSettings) -> dict[str, str]:
-    """What hits of one stage alone can reach in a search where both stages find something: the sentences for "keyword"
-    and "vector"; where no score at all reaches the threshold, or every one is 0, one sentence for both."""
+    """Explain the scores that hits of one stage alone can reach if both stages have hits: sentences for "keyword" and
+    "vector"; if no score at all reaches the threshold, or all are 0, the same sentence for both."""
     best, threshold = best_scores(profile, settings), settings.threshold
     if not best.both:
         end = "nothing of it is injected" if threshold > 0.0 else "all of it passes"
@@ -142,13 +142,13 @@ def _one_way(kind: str, others: str, best: float, threshold: float) -> str:
     return f"{reach}."
 
 
-def complaints(
+def setting_problems(
     trial: Trial, *, has_vectors: bool, about: Collection[Subject] = ALL_SUBJECTS, has_stages: bool = True
 ) -> tuple[str, ...]:
-    """Describe the settings that cannot work: a sum of 0, a threshold that no score reaches, words that no version
-    reads. Empty if all settings work.
+    """Describe the settings that cannot work: a sum of 0, a threshold that no score reaches, settings that the version
+    does not read. Empty if all settings work.
 
-    `about` leaves out sentences about other settings. `has_stages` is False for a backend that ranks by its own rule,
+    `about` selects sentences by setting. `has_stages` is False for a backend that ranks by its own rule,
     where neither weights nor search mode have an effect.
     """
     found = _faults(trial, has_vectors, has_stages)

@@ -263,7 +263,7 @@ async def made(memory: Memory, number: int = 0) -> Row:
 async def is_exact(memory: Memory) -> bool:
     """Whether ids, times and every field come back after an undo; not in a store of the trait's verbs alone."""
     (stored,) = await memory.as_stored([Row("id", {"key": "key", "content": "content"})])
-    return bool(stored.id) or memory.about.keeps_lines
+    return bool(stored.id) or memory.about.is_line_based
 
 
 async def restorable(memory: Memory) -> Counter[tuple[Any, ...]]:
@@ -446,7 +446,7 @@ class VerbsContract(Contract):
     async def test_awkward_text_comes_back_or_is_refused(self, memory: Memory) -> None:
         for number, text in enumerate((*_ONE_LINE_TEXTS, *_AWKWARD_TEXTS)):
             before = await state_of(memory)
-            must_stay = not memory.about.keeps_lines or text in _ONE_LINE_TEXTS
+            must_stay = not memory.about.is_line_based or text in _ONE_LINE_TEXTS
             try:
                 done = await create(memory, Draft(f"awkward {number}", text))
             except InspectorError:

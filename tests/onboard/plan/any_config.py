@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from support.wizard_world import BACKENDS, KEY, URL
 
 from zeroclaw_tui.config.schema import DB_URL_ALIASES
-from zeroclaw_tui.config.secrets import seal
+from zeroclaw_tui.config.secrets import encrypt
 
 Written = dict[str, str]
 """Values of one table as TOML spells them."""
 
-SEALED = seal(URL, bytes.fromhex(KEY), bytes(12))
+SEALED = encrypt(URL, bytes.fromhex(KEY), bytes(12))
 OTHERS = (
     '[channels.telegram]\nbot_token = "1:a"  # mine\nallowed = [\n  "a",\n]\n\n',
     '[[embedding_routes]]\nhint = "x"\nmemory.backend = "no"\n',

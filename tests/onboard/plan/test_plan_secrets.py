@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.wizard_world import KEY, NEEDED, OLD, URL, World
 
-from zeroclaw_tui.config.secrets import KEY_FILE, SecretUnreadable, reveal, seal
+from zeroclaw_tui.config.secrets import KEY_FILE, SecretUnreadable, decrypt, encrypt
 from zeroclaw_tui.onboard.plan import apply_plan
 
 ASK = NEEDED["postgres"]
@@ -26,7 +26,7 @@ def test_a_database_url_is_encrypted_with_the_key_that_is_there(tmp_path: Path, 
     plan = world.write(*ASK, memory="postgres")
     assert plan.new_key is None
     assert db_url(world).startswith("enc2:")
-    assert reveal(db_url(world), world.config_dir) == URL
+    assert decrypt(db_url(world), world.config_dir) == URL
     assert (world.config_dir / KEY_FILE).read_text() == f"{KEY}\n"
 
 
@@ -39,7 +39,7 @@ def test_a_missing_key_file_is_made_with_the_file_and_not_before(tmp_path: Path,
     assert plan.new_key not in repr(plan)
     apply_plan(plan)
     assert (world.config_dir / KEY_FILE).stat().st_mode & 0o777 == 0o600
-    assert reveal(db_url(world), world.config_dir) == URL
+    assert decrypt(db_url(world), world.config_dir) == URL
 
 
 @pytest.mark.parametrize("text", ["", "short", "z" * 64, "\xff" * 64])
@@ -74,12 +74,12 @@ def test_the_key_of_qdrant_is_encrypted_under_an_alias(tmp_path: Path) -> None:
     plan = world.write(*QDRANT_ASK, memory="qdrant")
     sealed = world.values["storage"]["qdrant"]["default"]["api_key"]
     assert sealed.startswith("enc2:")
-    assert reveal(sealed, world.config_dir) == "tunafish"
+    assert decrypt(sealed, world.config_dir) == "tunafish"
     assert not any("plain text" in note for note in plan.notes)
 
 
 def test_the_same_secret_is_not_encrypted_again(tmp_path: Path) -> None:
-    sealed = seal(URL, bytes.fromhex(KEY), bytes(12))
+    sealed = encrypt(URL, bytes.fromhex(KEY), bytes(12))
     config = (
         '[memory]\nbackend = "postgres"\nauto_save = true\n'
         f'[storage.provider.config]\ndb_url = "{sealed}"\nprovider = "postgres"\n'

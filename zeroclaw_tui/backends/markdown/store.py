@@ -85,7 +85,7 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
     about = About(
         rule=OwnRule(reads_times=False, has_one_namespace=True, threshold_meaning=threshold_meaning),
         keeps_deleted=None,
-        keeps_lines=True,
+        is_line_based=True,
     )
 
     def __init__(

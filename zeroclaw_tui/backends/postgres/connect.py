@@ -229,7 +229,7 @@ class Connections:
             await pool.release(connection)
 
     def _make_pool(self) -> asyncpg.Pool:
-        """Create the pool. All parameters are passed, so that asyncpg ignores PG* variables and ~/.pgpass, as ZeroClaw."""
+        """Create the pool, passing every parameter: PG* variables and ~/.pgpass must be ignored, as in ZeroClaw."""
         address, options = self.address, self.address.options
         settings = {"application_name": "zeroclaw-tui", **options}
         files = {name: options[name] for name in CERTIFICATE_OPTIONS if name in options}

@@ -358,7 +358,7 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
         rule=OwnRule(
             takes_vector=False, finds_words=False, crosses_sessions=False, threshold_meaning=_threshold_meaning
         ),
-        embeds_itself=True,
+        computes_vectors=True,
         keeps_deleted="Qdrant keeps deleted points in its segments until it optimizes them, and in its log, snapshots "
         "and replicas, which this program cannot read.",
     )

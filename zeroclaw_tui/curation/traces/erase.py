@@ -167,7 +167,7 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
     check_writable(library.memory)
     matcher, memory, ids = plan.matcher, library.memory, plan.marked
     await library.trash.recover(memory)
-    if memory.about.keeps_lines:
+    if memory.about.is_line_based:
         versions = tuple(version for version in plan.memories if version.id in ids)
     else:
         versions = await _memories(library, matcher, ids)
@@ -182,7 +182,7 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
     scan = await search.scan_files(library, matcher, everything=True)
     location = memory.about.location
     # Other stores are in files, which the scan has searched.
-    if not (has_database(memory.name) or memory.about.keeps_lines or memory.about.program is not None):
+    if not (has_database(memory.name) or memory.about.is_line_based or memory.about.program is not None):
         try:
             remaining = await _memories(library, matcher, frozenset())
             scan.places += [TextPlace("store", location, len(remaining), can_clean=True)] if remaining else []
@@ -342,7 +342,7 @@ def _wipe(path: Path) -> None:
 def _leaves_trash(library: Library, matcher: TextMatcher, ids: frozenset[str]) -> Callable[[Row], bool]:
     """Whether a row in the trash has a text, or is a memory that is erased."""
     # A line is called by its number, which is another's once a line before it is deleted.
-    lasting = frozenset() if library.memory.about.keeps_lines else ids
+    lasting = frozenset() if library.memory.about.is_line_based else ids
     return lambda row: row.id in lasting or _has_text(matcher, row)
 
 

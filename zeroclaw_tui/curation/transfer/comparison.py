@@ -104,7 +104,7 @@ class Supply:
     vectors_by: Callable[[], Identity | None] = lambda: None
     """What made its vectors, as far as the batches that were read say."""
     is_file: bool = True
-    embeds_itself: bool = False
+    computes_vectors: bool = False
     """Whether its vectors are of key and content together."""
     has_own_times: bool = True
     """Whether a memory with other times is another one: times of notes and of other tools are often those of files."""
@@ -131,11 +131,11 @@ async def store_supply(memory: Memory, filter: MemoryFilter) -> Supply:
         for start in range(0, len(handles), _ROWS_OF_STORE):
             yield await memory.rows(Query(ROWS, handles=handles[start : start + _ROWS_OF_STORE]))
 
-    if memory.about.keeps_lines:
+    if memory.about.is_line_based:
         return Supply(lines, is_file=False, has_own_times=False)
     facts = (await memory.health()).facts if "vectors" not in memory.why_not else {}
     made_by = KnownVectors.from_facts(facts).identity
-    return Supply(rows, lambda: made_by, is_file=False, embeds_itself=memory.about.embeds_itself)
+    return Supply(rows, lambda: made_by, is_file=False, computes_vectors=memory.about.computes_vectors)
 
 
 @dataclass(slots=True)
@@ -180,10 +180,10 @@ class Comparison:
 
         Raises Refused for an owner that the store cannot have, and where it can embed nothing.
         """
-        has_agents, has_lines = "agents" not in memory.why_not, memory.about.keeps_lines
+        has_agents, has_lines = "agents" not in memory.why_not, memory.about.is_line_based
         if supply.owner is not None and not has_agents:
             raise without_agents(memory)
-        if memory.about.embeds_itself and "vectors" in memory.why_not and not supply.embeds_itself:
+        if memory.about.computes_vectors and "vectors" in memory.why_not and not supply.computes_vectors:
             raise Refused(memory.why_not["vectors"], hint="Set an embedding provider, then try again.")
         facts = (await memory.health()).facts if exists and not has_lines else {}
         agents = set(facts.get("agents") or ()) if has_agents else set()
@@ -197,7 +197,7 @@ class Comparison:
 
     async def batches(self) -> AsyncIterator[Sequence[Compared]]:
         """Read everything that comes, and count it in `counts`."""
-        has_lines = self.memory.about.keeps_lines
+        has_lines = self.memory.about.is_line_based
         complete = self._completed_line if has_lines else self._completed
         async for rows in self.supply.batches(has_lines):
             stored = await self.memory.as_stored(await asyncio.to_thread(list, map(complete, rows)))
@@ -291,7 +291,7 @@ class Comparison:
         return Row(new_id, values, handle, owner)
 
     def _takes_vector(self, vector: Value) -> bool:
-        is_alike = self.supply.embeds_itself or not self.memory.about.embeds_itself
+        is_alike = self.supply.computes_vectors or not self.memory.about.computes_vectors
         return is_alike and self.vectors.fits(vector, self.supply.vectors_by())
 
     def _owner(self, agent: str | None) -> str | None:
@@ -332,7 +332,7 @@ class Comparison:
             if one != other and _comparable(name, one) != _comparable(name, other):
                 return False
         vector = stored.values.get(VECTOR)
-        is_compared = self.with_vectors and vector is not None and not self.memory.about.embeds_itself
+        is_compared = self.with_vectors and vector is not None and not self.memory.about.computes_vectors
         return not is_compared or existing.values.get(VECTOR) == vector
 
     def replacing(self, row: Row, stored: Row, existing: Row) -> Row:

@@ -38,7 +38,7 @@ async def open_target(
     folder = source.config.install.config_dir
     options = OpenOptions(config_dir=folder, backend=backend if info is None else info.key, location=location)
     if folder is None and location is not None and not is_url(location):
-        options = options._replace(path=Path(location), location=None, is_made=True)
+        options = options._replace(path=Path(location), location=None, create_missing=True)
     config, *_ = await asyncio.to_thread(configs_for, options, environ)
     target = await Target.at(config, profile)
     try:

@@ -60,7 +60,7 @@ class Target:
         memory = create_memory(config)
         target = cls(config, None, profile, memory.about.location)
         try:
-            if not memory.about.keeps_lines or await memory.health_check():
+            if not memory.about.is_line_based or await memory.health_check():
                 with suppress(NothingYet):
                     target.library = await open_library(config, profile)
                     target.location = target.library.memory.about.location
@@ -109,7 +109,7 @@ class Target:
     def _not_made(self) -> Memory:
         """The store that is not there yet; a folder that was named is made too."""
         memory = create_memory(self.config)
-        if memory.about.keeps_lines and self.config.location is not None:
+        if memory.about.is_line_based and self.config.location is not None:
             alone = self.config.install._replace(root=Path(memory.about.location), layout="lone")
             return create_memory(self.config._replace(install=alone, location=None))
         return memory
@@ -170,7 +170,7 @@ async def plan_transfer(
     lost, samples = Counter[str](), list[str]()
 
     def see(one: Compared) -> None:
-        stored = read_line(one.stored) if memory.about.keeps_lines and not is_line(one.row) else one.stored
+        stored = read_line(one.stored) if memory.about.is_line_based and not is_line(one.row) else one.stored
         # Another program may have written any names.
         lost.update(name for name in lost_fields(one.row, stored) if name in lost or len(lost) < _MAX_NAMES)
         if one.what == "taken" and len(samples) < _MAX_SAMPLES:

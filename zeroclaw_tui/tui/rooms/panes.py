@@ -187,7 +187,7 @@ class MemoriesRoom(StoreRoom):
         """
         # It shows what was written just now, so that no poll has to.
         self._version = None
-        if self.library.memory.about.keeps_lines:
+        if self.library.memory.about.is_line_based:
             # An id in a store of lines is a place, where another line may be now.
             self.rows.set_marks(())
         self.show_header()

@@ -356,7 +356,7 @@ def notices_of(library: Library) -> tuple[str, ...]:
 def needing_attention(library: Library) -> tuple[str, ...]:
     """Those of `notices_of` that are no plain facts, and that the line does not say in other words already."""
     minor = {notice.sentence for notice in library.memory.about.notices if notice.is_minor}
-    facts = {*minor, *library.config.warned_about("fact"), library.why_no_vectors}
+    facts = {*minor, *library.config.warnings_about("fact"), library.why_no_vectors}
     if not library.memory.about.keeps_nothing:
         facts.add(library.read_only_because)
     return tuple(sentence for sentence in notices_of(library) if sentence not in facts)
