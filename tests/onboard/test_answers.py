@@ -11,7 +11,7 @@ from support.wizard_world import situation_of
 
 from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.config.secrets import encrypt
-from zeroclaw_tui.onboard.answers import Answers, Given, gather, read_answers
+from zeroclaw_tui.onboard.answers import Answer, Answers, gather, read_answers
 from zeroclaw_tui.onboard.plan import make_plan
 from zeroclaw_tui.onboard.situation import Situation
 
@@ -230,7 +230,7 @@ KEY = bytes(range(32))
 
 
 def answered(name: str, value: Any, found: Situation) -> Answers:
-    return Answers(found).with_given(name, Given(value, "answered", "typed"))
+    return Answers(found).with_given(name, Answer(value, "answered", "typed"))
 
 
 def test_the_defaults_file_counts_where_defaults_are_written() -> None:
@@ -268,7 +268,7 @@ def test_a_sealed_secret_is_opened_in_memory_and_shown_nowhere(target: Target, t
     answers = Answers(situation(text, target, config_dir=tmp_path))
     assert answers.value(URL) == POSTGRES
     assert (answers.source(URL), answers.missing()) == ("config", ())
-    given = answers.with_given(URL, Given(POSTGRES, "flag", "--set"))
+    given = answers.with_given(URL, Answer(POSTGRES, "flag", "--set"))
     assert PASSWORD not in repr(given) + repr(given.given)
 
 

@@ -12,9 +12,9 @@ import pytest
 from support.memories import UsageError
 from support.wizard_world import BACKENDS
 
-from zeroclaw_tui.onboard.answers import Answers, Given, known_backends
+from zeroclaw_tui.onboard.answers import Answer, Answers, known_backends
 from zeroclaw_tui.onboard.question import Question
-from zeroclaw_tui.onboard.questions import QUESTIONS, asked
+from zeroclaw_tui.onboard.questions import QUESTIONS, questions_for
 from zeroclaw_tui.onboard.situation import candidates, situation_at
 
 FORMS: dict[str, str | None] = {
@@ -50,7 +50,7 @@ def answering(answers: Answers, **given: object) -> Answers:
     """The same with these answers, named by key: `backend="postgres"`, or by whole name through a dictionary."""
     for name, value in given.items():
         setting = name if "." in name else f"memory.{name}"
-        answers = answers.with_given(setting, Given(value, "answered"))
+        answers = answers.with_given(setting, Answer(value, "answered"))
     return answers
 
 
@@ -73,7 +73,7 @@ def all_starts(home: Path) -> Iterator[tuple[str, Answers]]:
 
 
 def ids(answers: Answers) -> list[str]:
-    return [question.id for question in asked(answers)]
+    return [question.id for question in questions_for(answers)]
 
 
 def question(id: str) -> Question:
@@ -102,7 +102,7 @@ OPTIONAL = ("sqlite.open_timeout_secs", "postgres.connect_timeout_secs", "qdrant
 def starts(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, Answers, Question]]:
     """Every question in every situation it is asked in."""
     home = tmp_path_factory.mktemp("homes")
-    return [(name, answers, question) for name, answers in all_starts(home) for question in asked(answers)]
+    return [(name, answers, question) for name, answers in all_starts(home) for question in questions_for(answers)]
 
 
 def test_sqlite_up_to_0_7_5_is_asked_about_in_this_order(tmp_path: Path) -> None:

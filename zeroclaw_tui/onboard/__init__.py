@@ -1,5 +1,5 @@
-"""The wizard: questions about memory, tests of the answers, and a config.toml that loses nothing.
+"""The wizard: questions about memory, tests of the answers, and a lossless edit of config.toml.
 
-wizard.py runs from start to end, flow.py walks through the questions of questions.py, probes.py tests the answers,
-plan.py makes the changes of them, review.py shows the diff. Only prompts.py uses questionary.
+wizard.py runs everything, flow.py asks the questions of questions.py, probes.py tests the answers, plan.py computes the
+changes, review.py shows the diff. Only prompts.py uses questionary.
 """

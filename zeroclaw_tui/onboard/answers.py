@@ -47,7 +47,7 @@ KEYWORD_WEIGHT = "memory.keyword_weight"
 PROVIDER_SETTING = "memory.embedding_provider"
 DB_URL = "storage.postgres.db_url"
 NEEDED = {"postgres": DB_URL, "qdrant": "storage.qdrant.url"}
-"""The setting that a backend cannot do without."""
+"""The setting that a backend requires."""
 PROFILE_SETTINGS = (
     AUTO_SAVE,
     "memory.hygiene_enabled",
@@ -55,7 +55,7 @@ PROFILE_SETTINGS = (
     "memory.purge_after_days",
     "memory.embedding_cache_size",
 )
-"""The settings that take the values of the backend's defaults file when the backend changes."""
+"""The settings that change to the values of the backend's defaults file when the backend changes."""
 BACKEND_TITLES = {
     "sqlite": "SQLite",
     "lucid": "Lucid",
@@ -64,22 +64,22 @@ BACKEND_TITLES = {
     "qdrant": "Qdrant",
     "none": "None",
 }
-"""The backends that ZeroClaw knows, in the order of its own list."""
+"""ZeroClaw's backends, in the order of its own list."""
 _QDRANT_SINCE = (0, 1, 7)
 _SECTIONS = ("memory", "storage")
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """One answer that somebody gave. `origin` says in words where: "--set", "answers file x.toml"."""
+class Answer:
+    """One explicit answer. `origin` describes its source: "--set", "answers file x.toml"."""
 
     value: Any = field(repr=False)
     source: Source
     origin: str = ""
 
 
-def is_tightened(name: str, before: Any, after: Any) -> bool:
-    """Whether a change deletes or archives sooner: hygiene switched on, or days made fewer, where 0 is never."""
+def shortens_retention(name: str, before: Any, after: Any) -> bool:
+    """Whether a change deletes or archives earlier: hygiene enabled, or fewer days, where 0 means never."""
     if name == "memory.hygiene_enabled":
         return after is True and before is False
     if name.endswith(("_after_days", "_retention_days")) or name.startswith(DAYS_BY_CATEGORY):
@@ -88,7 +88,7 @@ def is_tightened(name: str, before: Any, after: Any) -> bool:
 
 
 def known_backends(target: Target) -> tuple[str, ...]:
-    """The kinds of backend that this ZeroClaw knows."""
+    """The kinds of backend in the target version of ZeroClaw."""
     version = None if target.version is None else version_numbers(target.version)
     missing = set()
     if version is not None and WITHOUT_POSTGRES[0] <= version <= WITHOUT_POSTGRES[1]:
@@ -99,9 +99,9 @@ def known_backends(target: Target) -> tuple[str, ...]:
 
 
 def backend_answer(text: str, target: Target) -> str:
-    """The kind, or `kind.alias`, that a name means; postgresql and md are other names of postgres and markdown.
+    """Normalise a name to a kind or `kind.alias`; postgresql and md are other names of postgres and markdown.
 
-    Raises UsageError for what this ZeroClaw would silently take for Markdown.
+    Raises UsageError for an unknown name, for which ZeroClaw would silently use Markdown.
     """
     written, dot, alias = text.strip().partition(".")
     profile = backend_info(written)
@@ -125,25 +125,25 @@ def backend_answer(text: str, target: Target) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """All answers so far. Only `given` is explicit; everything else is the config's value or a default.
+    """All answers so far. `given` are the explicit ones; all others are the config's values or defaults.
 
     The value of `memory.backend` is a kind, or `kind.alias` as given.
     """
 
     situation: Situation = field(repr=False)
-    given: Mapping[str, Given] = field(default_factory=dict)
+    given: Mapping[str, Answer] = field(default_factory=dict)
     is_basic: bool = False
-    """Whether a person wants to be asked only what nobody else can know."""
+    """Whether only the basic questions are asked."""
     with_defaults: bool = False
-    """Whether a changed backend brings all of its defaults into the file (`--defaults`)."""
+    """Whether all defaults of a changed backend are written to the file (`--defaults`)."""
 
     def backend(self) -> str:
-        """The kind answered for, else the one in use today."""
+        """The answered kind, else the one in use."""
         answer = self.given.get(BACKEND)
         return answer.value.partition(".")[0] if answer else self.situation.backend
 
     def alias(self, kind: str | None = None) -> str:
-        """The alias of a kind of store: the one answered, else the one in use, else the only one, else "default"."""
+        """The alias of a kind of store: the answered one, else the one in use, else the only one, else "default"."""
         if not self.situation.target.has_aliases:
             return DEFAULT_ALIAS
         wanted = kind or self.backend()
@@ -160,38 +160,38 @@ class Answers:
         return aliases[0] if len(aliases) == 1 else DEFAULT_ALIAS
 
     def changes_backend(self) -> bool:
-        """Whether the kind differs from the one in use, or is asked for where there is no [memory] yet."""
+        """Whether the kind differs from the one in use, or is answered while there is no [memory] yet."""
         if self.backend() != self.situation.backend:
             return True
         is_due = BACKEND in self.given or self.situation.has_no_key
         return is_due and not self.situation.document.has(("memory",))
 
     def writes_defaults(self) -> bool:
-        """Whether all defaults of the backend are written: the file has no key yet, or --defaults asks for them."""
+        """Whether all defaults of the backend are written: the file has no key yet, or --defaults is given."""
         return self.changes_backend() and (self.with_defaults or self.situation.has_no_key)
 
     def current(self, name: str) -> Any:
-        """What the file says, a secret as plain text where it can be read; None when nothing."""
+        """The value in the file, decrypted if possible; None if there is none."""
         situation = self.situation
         alias = DEFAULT_ALIAS if name.startswith("memory.") else self.alias(name.split(".")[1])
         value = written_value(name, situation.document, situation.target, alias)
-        # ZeroClaw <= 0.7.5 uses Qdrant's key as it is, whatever it begins with.
+        # ZeroClaw <= 0.7.5 uses Qdrant's key literally, even with the prefix of an encrypted value.
         is_literal = name == "storage.qdrant.api_key" and not situation.target.is_modern
         if value is None or not SETTINGS[name].is_secret or is_literal:
             return value
         try:
             return decrypt(value, situation.config_dir)
         except SecretUnreadable:
-            # Loading the config reports it, and a value that stays needs no plain text.
+            # Loading the config reports the error, and an unchanged value need not be decrypted.
             return value
 
     def value(self, name: str) -> Any:
-        """The answer that counts: given, else current, else the default; None for a setting without a default."""
+        """The effective answer: given, else current, else the default; None for a setting without a default."""
         answer = self.given.get(name)
         return answer.value if answer else self.fallback(name)
 
     def source(self, name: str) -> Source:
-        """Where `value` comes from."""
+        """The source of `value`."""
         answer = self.given.get(name)
         if answer:
             return answer.source
@@ -199,7 +199,7 @@ class Answers:
         return "config" if current is not None and (name == BACKEND or self.fallback(name) == current) else "default"
 
     def fallback(self, name: str) -> Any:
-        """What counts where nobody answers: what `proposed` says, but never shorter retention than today."""
+        """The value without an answer: the proposed one, unless that would shorten the retention."""
         current = self.current(name)
         if name == BACKEND:
             in_use = self.situation.backend
@@ -207,17 +207,17 @@ class Answers:
         today = SETTINGS[name].default_for(self.situation.target) if current is None else current
         wished = self.proposed(name)
         is_switched_on = name == AUTO_SAVE and current is False
-        return today if wished is None or is_switched_on or is_tightened(name, today, wished) else wished
+        return today if wished is None or is_switched_on or shortens_retention(name, today, wished) else wished
 
     def proposed(self, name: str) -> Any:
-        """What the defaults would put instead of a setting that nobody answers; None where they leave it as it is."""
+        """The default that replaces a setting without an answer; None if the setting stays unchanged."""
         if name in PROFILE_SETTINGS:
             return backend_defaults(self.backend()).get(name) if self.changes_backend() else None
         is_due = self.writes_defaults() and self.current(name) is None
         return backend_defaults(self.backend()).get(name) if is_due else None
 
-    def with_given(self, name: str, given: Given) -> Answers:
-        """A copy with one more answer. Raises UsageError for a value, a backend or a setting that cannot be here."""
+    def with_given(self, name: str, given: Answer) -> Answers:
+        """Add an answer to a copy. Raises UsageError for a value, a backend or a setting that is not allowed here."""
         target = self.situation.target
         if not is_read(name, target):
             setting = SETTINGS[name]
@@ -232,11 +232,11 @@ class Answers:
         return replace(self, given={**self.given, name: checked})
 
     def without(self, name: str) -> Answers:
-        """A copy in which nobody answered this."""
+        """Remove an answer from a copy."""
         return replace(self, given={key: answer for key, answer in self.given.items() if key != name})
 
     def in_effect(self, name: str) -> str:
-        """The text of an answer; where there is none, that of the variable or the key that ZeroClaw uses today."""
+        """The text of an answer; without one, the text of the variable or key that ZeroClaw uses now."""
         situation = self.situation
         variable = variable_of(name, situation.target, self.alias()) or ""
         value = str(self.value(name) or "").strip()
@@ -244,14 +244,14 @@ class Answers:
         return value if name in self.given or (fills and value) else given(situation.environ, variable) or value
 
     def missing(self) -> tuple[str, ...]:
-        """The setting that the backend cannot do without, where neither config nor environment has a value."""
+        """The setting that the backend requires, if neither config nor environment has a value."""
         needed = NEEDED.get(self.backend())
         return (needed,) if needed and not self.in_effect(needed) else ()
 
 
 @cache
 def backend_defaults(backend: str) -> Mapping[str, Any]:
-    """What the defaults file of a backend sets, by setting; nothing for a backend without one."""
+    """The values of a backend's defaults file by setting; empty for a backend without one."""
     if backend not in BACKENDS_WITH_DEFAULTS:
         return {}
     return settings_in(default_values(backend), f"defaults/{backend}.toml")
@@ -265,9 +265,9 @@ def gather(
     answers_file: Path | None = None,
     with_defaults: bool = False,
 ) -> Answers:
-    """The answers of `--memory`, `--set KEY=VALUE` and an answers file.
+    """Collect the answers of `--memory`, `--set KEY=VALUE` and an answers file.
 
-    Raises UsageError for what cannot be read, and BrokenConfig for a broken answers file.
+    Raises UsageError for invalid answers, and BrokenConfig for a broken answers file.
     """
     flags, aliases = _flag_answers(memory, assignments)
     collected = {**(_file_answers(answers_file, situation.target) if answers_file else {}), **flags}
@@ -281,7 +281,7 @@ def gather(
             raise
     for kind, alias in aliases:
         used = answers.alias(kind)
-        # What is set for a table that nothing points to would have no effect.
+        # A setting in a table that is not in use would have no effect.
         if situation.target.has_aliases and alias != used:
             raise UsageError(
                 f"storage.{kind}.{shown(alias)} is not the table in use, which is storage.{kind}.{shown(used)}.",
@@ -290,24 +290,24 @@ def gather(
     return answers
 
 
-def _file_answers(path: Path, target: Target) -> dict[str, Given]:
-    """The answers of a file; a default of a setting that this ZeroClaw does not read is left out."""
+def _file_answers(path: Path, target: Target) -> dict[str, Answer]:
+    """Read the answers of a file, except defaults of settings that the target version does not read."""
     return {
-        name: Given(value, "answers file", f"answers file {path}")
+        name: Answer(value, "answers file", f"answers file {path}")
         for name, value in read_answers(path).items()
         if is_read(name, target) or value != SETTINGS[name].default_for(target)
     }
 
 
-def _flag_answers(memory: str | None, assignments: tuple[str, ...]) -> tuple[dict[str, Given], list[tuple[str, str]]]:
-    """The answers by setting, and the kinds and aliases that spellings such as `storage.postgres.work.db_url` name."""
-    answers: dict[str, Given] = {}
+def _flag_answers(memory: str | None, assignments: tuple[str, ...]) -> tuple[dict[str, Answer], list[tuple[str, str]]]:
+    """The answers by setting, and the kinds and aliases in spellings such as `storage.postgres.work.db_url`."""
+    answers: dict[str, Answer] = {}
     aliases: list[tuple[str, str]] = []
     if memory is not None:
-        answers[BACKEND] = Given(parsed_value(BACKEND, memory), "flag", "--memory")
+        answers[BACKEND] = Answer(parsed_value(BACKEND, memory), "flag", "--memory")
     for assignment in assignments:
         name, value = assigned(assignment)
-        if answers.setdefault(name, Given(value, "flag", "--set")).value != value:
+        if answers.setdefault(name, Answer(value, "flag", "--set")).value != value:
             raise UsageError(f"{name} is given twice with different values.", hint="Leave one of them out.")
         alias = alias_in(assignment.partition("=")[0])
         if alias is not None:
@@ -316,7 +316,7 @@ def _flag_answers(memory: str | None, assignments: tuple[str, ...]) -> tuple[dic
 
 
 def read_answers(path: Path) -> dict[str, Any]:
-    """The settings of an answers file, which is shaped like a config.toml, by name. Raises BrokenConfig, UsageError."""
+    """Read the settings of an answers file in the format of config.toml. Raises BrokenConfig, UsageError."""
     try:
         document = None if path.is_dir() else read_toml(path)
     except BrokenConfig as error:
@@ -334,8 +334,8 @@ def read_answers(path: Path) -> dict[str, Any]:
 
 
 def settings_in(document: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The settings below [memory] and [storage] of a TOML document by name, each checked. Raises BrokenConfig and
-    UsageError, with `where` in the sentence."""
+    """Check the settings below [memory] and [storage] of a TOML document, and return them by name. Raises BrokenConfig
+    and UsageError, with `where` in the message."""
     found: dict[str, Any] = {}
     for section in _SECTIONS:
         table = document.get(section, {})

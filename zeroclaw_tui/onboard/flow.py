@@ -1,4 +1,4 @@
-"""The way through the questions, forward and back, with the tests and the review at the end."""
+"""Asking the questions, forward and back, with the tests and the review at the end."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any, Literal
 
 from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.onboard import probes
-from zeroclaw_tui.onboard.answers import BACKEND_TITLES, PROVIDER_SETTING, Answers, Given
+from zeroclaw_tui.onboard.answers import BACKEND_TITLES, PROVIDER_SETTING, Answer, Answers
 from zeroclaw_tui.onboard.plan import Plan
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.prompts import Asker, Move
 from zeroclaw_tui.onboard.question import Choice, Question, shown_value
-from zeroclaw_tui.onboard.questions import QUESTIONS, asked
+from zeroclaw_tui.onboard.questions import QUESTIONS, questions_for
 from zeroclaw_tui.onboard.review import SUBJECTS, finding_lines, review
 
 _END = len(QUESTIONS)
-"""The place after the last question."""
+"""The index after the last question."""
 _PLACES = {question.setting: place for place, question in enumerate(QUESTIONS)}
 _FIRST_OF = {**dict.fromkeys(BACKEND_TITLES, BACKEND), "embedding": PROVIDER_SETTING}
-"""The question that chooses what a test is about."""
+"""The question that selects the subject of a test."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlowResult:
-    """How the walk ended, with its answers and plan; `plan` is None where no plan was possible."""
+    """The end of the walk, with its answers and plan; `plan` is None if no plan was possible."""
 
     ending: Literal["write", "leave"]
     answers: Answers
@@ -33,16 +33,16 @@ class FlowResult:
 
 
 def walk(asker: Asker, answers: Answers, *, tests: bool = True, dry_run: bool = False) -> FlowResult:
-    """Ask one question after the other until the person writes or leaves.
+    """Ask one question after the other until the user writes or leaves.
 
-    Questions answered by a flag or an answers file are not asked. Going back and forth gives the same answers as going
+    Questions answered by a flag or an answers file are skipped. Going back and forth gives the same answers as going
     straight through.
     """
     return _Walk(asker, answers, tests=tests, dry_run=dry_run).run()
 
 
 class _Walk:
-    """One way through; a place is the number of a question in QUESTIONS."""
+    """One walk through the questions; a place is the index of a question in QUESTIONS."""
 
     def __init__(self, asker: Asker, answers: Answers, *, tests: bool, dry_run: bool) -> None:
         self._asker = asker
@@ -50,14 +50,14 @@ class _Walk:
         self._tests = tests
         self._dry_run = dry_run
         self._found: dict[tuple[str, tuple[Any, ...]], Finding] = {}
-        """What the test of a subject found, for which answers."""
+        """The findings by tested subject and the answers it was tested with."""
 
     def run(self) -> FlowResult:
         place = self._after(-1)
         while True:
             while place < _END:
                 place = self._ask_at(place)
-            self._answers = _counting(self._answers)
+            self._answers = _final_answers(self._answers)
             failed = self._test_all() if self._tests else None
             if failed is not None:
                 place = self._what_next(failed)
@@ -74,22 +74,22 @@ class _Walk:
         given = self._answers.given
         return [
             question
-            for question in asked(self._answers)
+            for question in questions_for(self._answers)
             if question.setting not in given or given[question.setting].source == "answered"
         ]
 
     def _after(self, place: int) -> int:
-        """The next place with a question to ask."""
+        """The next question to ask."""
         places = (_PLACES[question.setting] for question in self._questions())
         return next((other for other in places if other > place), _END)
 
     def _before(self, place: int) -> int:
-        """The nearest place further up with a question to ask; the place itself where there is none."""
+        """The previous question to ask; the place itself if there is none."""
         places = (_PLACES[question.setting] for question in reversed(self._questions()))
         return next((other for other in places if other < place), place)
 
     def _ask_at(self, place: int) -> int:
-        """Ask the question of a place; the place to go on from."""
+        """Ask the question at a place, and return the next place."""
         question = QUESTIONS[place]
         step = sum(_PLACES[other.setting] < place for other in self._questions()) + 1
         if self._ask(question, step):
@@ -99,7 +99,7 @@ class _Walk:
         return self._before(place)
 
     def _ask(self, question: Question, step: int | None) -> bool:
-        """Ask one question and record the answer; False where the person wants back."""
+        """Ask one question and record the answer; return False to go back."""
         reply = self._asker.ask(question, self._answers, step)
         if reply is Move.BACK:
             return False
@@ -107,17 +107,17 @@ class _Walk:
         return True
 
     def _tested(self) -> list[tuple[str, Finding]]:
-        """The subjects that were tested with the answers as they are now, each with what was found."""
+        """The subjects that were tested with the current answers, and the findings."""
         found = [(subject, self._found.get(self._key(subject))) for subject in probes.subjects(self._answers)]
         return [(subject, finding) for subject, finding in found if finding is not None]
 
     def _key(self, subject: str) -> tuple[str, tuple[Any, ...]]:
-        """A subject with the values of the answers that concern it."""
+        """A subject with the values of its relevant answers."""
         names = [name for name in _PLACES if subject in probes.subjects(self._answers, (name,))]
         return subject, tuple(self._answers.value(name) for name in names)
 
     def _test_all(self) -> Finding | None:
-        """Run the tests that are due, up to the first that fails."""
+        """Run the outstanding tests, up to the first that fails."""
         tested = dict(self._tested())
         for subject in probes.subjects(self._answers):
             if subject in tested:
@@ -136,7 +136,7 @@ class _Walk:
         return finding
 
     def _what_next(self, finding: Finding) -> int:
-        """Ask what to do about a failed test, what helps most first; the place to go on from."""
+        """Ask what to do about a failed test, the most helpful choice first, and return the next place."""
         wrong = [question for question in QUESTIONS if question.setting in finding.wrong]
         wrong = [question for question in wrong if question.is_asked(self._answers)]
         fixes = " and ".join(f"{name} = {shown_value(name, value)}" for name, value in finding.corrections.items())
@@ -145,12 +145,12 @@ class _Walk:
             choices.append(Choice("again", f"{finding.remedy} and test again" if finding.remedy else "Test again"))
         if wrong:
             choices.append(Choice("change", "Change the answer and test again"))
-        what = "embedding provider" if finding.subject == "embedding" else "backend"
-        choices += [Choice("keep", "Keep it"), Choice("elsewhere", f"Choose another {what}")]
+        subject = "embedding provider" if finding.subject == "embedding" else "backend"
+        choices += [Choice("keep", "Keep it"), Choice("elsewhere", f"Choose another {subject}")]
         chosen = self._asker.choose("What now?", choices)
         if chosen == "keep":
             return _END
-        # Asking again is another try: the server may be up by then.
+        # Forget the finding, so that the test runs again: the server may be up by then.
         del self._found[self._key(finding.subject)]
         if chosen == "elsewhere":
             return _PLACES[_FIRST_OF[finding.subject]]
@@ -164,25 +164,26 @@ class _Walk:
 
 
 def _recorded(answers: Answers, setting: str, value: Any) -> Answers:
-    """The answers with one more. What is so anyway is no answer of its own."""
+    """Add an answer, unless the value is the effective one anyway."""
     without = answers.without(setting)
-    if value is None or _is_so(without, setting, value):
+    if value is None or _matches(without, setting, value):
         return without
-    return answers.with_given(setting, Given(value, "answered", "answered"))
+    return answers.with_given(setting, Answer(value, "answered", "answered"))
 
 
-def _counting(answers: Answers) -> Answers:
-    """The answers that count in the end, in the order of the questions, so that new keys are written in one order.
+def _final_answers(answers: Answers) -> Answers:
+    """The final answers in the order of the questions, so that new keys are always written in the same order.
 
-    Answers to questions that are no longer asked do not count, nor those that say what is so anyway.
+    Answers to questions that are no longer asked are dropped, and so are those equal to the effective value.
     """
     while True:
-        # A failed test may ask for what the basics leave out.
-        settings = {question.setting for question in asked(replace(answers, is_basic=False))}
+        # A failed test may ask a question that is not among the basic ones.
+        settings = {question.setting for question in questions_for(replace(answers, is_basic=False))}
         idle = [
             name
             for name, given in answers.given.items()
-            if given.source == "answered" and (name not in settings or _is_so(answers.without(name), name, given.value))
+            if given.source == "answered"
+            and (name not in settings or _matches(answers.without(name), name, given.value))
         ]
         if not idle:
             ordered = sorted(answers.given.items(), key=lambda item: (_PLACES.get(item[0], _END), item[0]))
@@ -191,7 +192,7 @@ def _counting(answers: Answers) -> Answers:
             answers = answers.without(name)
 
 
-def _is_so(answers: Answers, name: str, value: Any) -> bool:
-    """Whether a value is the one that counts; a list of backends offers kinds, and the file may name an alias too."""
-    counting = answers.value(name)
-    return value in (counting, counting.partition(".")[0]) if name == BACKEND else bool(value == counting)
+def _matches(answers: Answers, name: str, value: Any) -> bool:
+    """Whether a value is the effective one; the backend's alias in the file is ignored, as the choices are kinds."""
+    effective = answers.value(name)
+    return value in (effective, effective.partition(".")[0]) if name == BACKEND else bool(value == effective)

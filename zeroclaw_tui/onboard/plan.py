@@ -1,4 +1,4 @@
-"""From answers to the exact change of config.toml, with its notes and warnings."""
+"""Compute the exact change of config.toml from the answers, with notes and warnings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from zeroclaw_tui.onboard.wanted import (
     all_wanted,
     before_of,
     first_key,
-    is_backend_asked,
+    is_backend_answered,
     is_changed,
     new_document,
     path_of,
@@ -44,7 +44,7 @@ from zeroclaw_tui.onboard.wanted import (
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One key. `before` is None where it was not there. Secrets are plain text here and never shown."""
+    """The change of one key. `before` is None for a new key. Secrets are decrypted here and never shown."""
 
     name: str
     path: KeyPath
@@ -55,18 +55,18 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What would be written; `after` equals `before` when there is nothing to change."""
+    """The planned change; `after` equals `before` if there is nothing to change."""
 
     answers: Answers = field(repr=False)
     before: ConfigDocument = field(repr=False)
     after: ConfigDocument = field(repr=False)
     changes: tuple[Change, ...]
     notes: tuple[str, ...] = ()
-    """Sentences for the review: what stays and why, what is lost, and the warnings that only the new file has."""
+    """Sentences for the review: what is unchanged and why, what is lost, and the new warnings."""
     warnings: tuple[str, ...] = ()
-    """The warnings of today that the new file still has."""
+    """The current warnings that still apply to the new file."""
     new_key: str | None = field(default=None, repr=False)
-    """The text of a `.secret_key` to be made first."""
+    """The text of a `.secret_key` to create first."""
 
     @property
     def is_empty(self) -> bool:
@@ -75,10 +75,10 @@ class Plan:
 
 
 def make_plan(answers: Answers) -> Plan:
-    """What would be written for these answers; a new file is the commented defaults file of the backend.
+    """Plan the change for these answers; a new file is the commented defaults file of the backend.
 
-    Raises UsageError for a missing answer, with the flag to give it, and for what ZeroClaw would refuse; BrokenConfig
-    for a wrong type in a key to be edited; SecretUnreadable where a secret cannot be encrypted.
+    Raises UsageError for a missing answer, with the flag for it, and for a config that ZeroClaw would refuse;
+    BrokenConfig for a wrong type in a key to edit; SecretUnreadable if a secret cannot be encrypted.
     """
     _check_complete(answers)
     situation, before = answers.situation, answers.situation.document
@@ -105,7 +105,7 @@ def make_plan(answers: Answers) -> Plan:
     after = base.with_values(written)
     if situation.target.numbers >= (0, 8, 4):
         check_sqlite_only(after, {".".join(change.path) for change in changes})
-    # What a new key encrypts can be read only once its file is there.
+    # Values encrypted with a new key can be decrypted only after its file is written.
     then = warnings_then(situation, after if new_key is None else after.with_values(plain))
     notes += (*secret_notes, *(warning for warning in then if warning not in situation.warnings))
     warnings = tuple(warning for warning in situation.warnings if warning in then)
@@ -113,9 +113,9 @@ def make_plan(answers: Answers) -> Plan:
 
 
 def apply_plan(plan: Plan) -> str | None:
-    """Write it: the key file if it needs one, then config.toml with its backup. The backup's name, None without one.
+    """Write the key file if needed, then config.toml with its backup. Return the backup's name, None without one.
 
-    Raises what config.save raises; an existing key file is never touched.
+    Raises the errors of config.save; an existing key file is never changed.
     """
     situation = plan.answers.situation
     if plan.is_empty:
@@ -133,8 +133,8 @@ def _is_secret(name: str) -> bool:
 
 
 def _check_complete(answers: Answers) -> None:
-    """Raise UsageError for what is missing where the backend is answered for."""
-    for name in answers.missing() if is_backend_asked(answers) else ():
+    """Raise UsageError if the backend is answered and a required setting is missing."""
+    for name in answers.missing() if is_backend_answered(answers) else ():
         raise UsageError(
             f"The backend {answers.backend()} needs {name}.",
             hint=f"Pass --set {name}=URL",
@@ -153,9 +153,9 @@ def _check_weights(answers: Answers) -> None:
 def _encrypted(
     values: Mapping[KeyPath, Any], secrets: Sequence[KeyPath], situation: Situation
 ) -> tuple[dict[KeyPath, Any], str | None, list[str]]:
-    """The values as they are written, the text of a key file to be made first, and notes about secrets in plain text.
+    """The values to write, the text of a key file to create first, and notes about secrets in plain text.
 
-    What is encrypted already or names a variable is written as it is. Raises SecretUnreadable.
+    Values that are encrypted or the name of a variable are written unchanged. Raises SecretUnreadable.
     """
     notes: list[str] = []
     to_encrypt: list[KeyPath] = []
@@ -175,7 +175,7 @@ def _encrypted(
 
 
 def _key(situation: Situation, to_encrypt: Sequence[KeyPath]) -> tuple[bytes, str | None]:
-    """The bytes to encrypt with, and the text of their file where it has to be made."""
+    """The encryption key, and the text of its file if that has to be created."""
     if os.path.lexists(situation.config_dir / KEY_FILE):
         return read_key(situation.config_dir), None
     unreadable = encrypted_names_in(situation.document.values)
@@ -189,8 +189,8 @@ def _key(situation: Situation, to_encrypt: Sequence[KeyPath]) -> tuple[bytes, st
     return bytes.fromhex(text.strip()), text
 
 
-def left_store(plan: Plan) -> str | None:
-    """The backend whose memories the plan leaves behind and `zeroclaw memory copy` can bring along; else None."""
+def previous_store(plan: Plan) -> str | None:
+    """The previous backend, if its memories stay behind and `zeroclaw memory copy` can copy them; else None."""
     answers = plan.answers
     old, new = answers.situation.backend, answers.backend()
     is_left = is_switched(answers, frozenset(change.name for change in plan.changes))

@@ -1,4 +1,4 @@
-"""The sentences about a plan: what is lost, what is deleted sooner, and what overrides it."""
+"""The sentences about a plan: what is lost, what is deleted earlier, and what overrides it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zeroclaw_tui.onboard.answers import (
     PROFILE_SETTINGS,
     PROVIDER_SETTING,
     Answers,
-    is_tightened,
+    shortens_retention,
 )
 from zeroclaw_tui.onboard.situation import Situation
 from zeroclaw_tui.onboard.wanted import PROVIDER, in_force, is_same
@@ -33,9 +33,9 @@ _VECTOR_SETTINGS = (PROVIDER_SETTING, "memory.embedding_model", "memory.embeddin
 
 
 def notes_of(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> tuple[str, ...]:
-    """The sentences about a plan, the weightiest first.
+    """The sentences about a plan, the most important first.
 
-    `after` has each setting that was wanted in plain text, and `changed` names those that differ from the file.
+    `after` has all wanted settings, decrypted, and `changed` the names of those that differ from the file.
     """
     return (
         *_of_the_switch(answers, after, changed),
@@ -47,19 +47,19 @@ def notes_of(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]
 
 
 def is_switched(answers: Answers, changed: frozenset[str]) -> bool:
-    """Whether another kind of backend is written."""
+    """Whether the kind of backend changes."""
     return bool({BACKEND, PROVIDER} & changed) and answers.backend() != answers.situation.backend
 
 
 def may_hold_memories(situation: Situation) -> bool:
-    """Whether the backend in use may have memories: a server is not asked."""
+    """Whether the backend in use may have memories; a server may always, as it is not queried."""
     kind = situation.backend
     is_remote = kind in ("postgres", "qdrant")
     return kind in BACKEND_TITLES and not keeps_nothing(kind) and (is_remote or bool(situation.found))
 
 
 def _of_the_switch(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:
-    """What another backend means for the memories there are, for hygiene, and for the settings of its profile."""
+    """The consequences of another backend for existing memories, for hygiene, and for the settings of its profile."""
     old, new = answers.situation.backend, answers.backend()
     if not is_switched(answers, changed):
         return
@@ -77,14 +77,14 @@ def _of_the_switch(answers: Answers, after: Mapping[str, Any], changed: frozense
 
 
 def _of_retention(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:
-    """What will be deleted sooner, because somebody asked for it."""
+    """What will be deleted earlier because of an answer."""
     for name in sorted(changed & set(answers.given)):
         before = in_force(answers, name)
         if before is None and name.startswith(DAYS_BY_CATEGORY):
-            # The category's own setting counts where the table of days has none for it.
+            # The category's own setting applies if the table of days has none for it.
             category = name.removeprefix(f"{DAYS_BY_CATEGORY}.")
             before = in_force(answers, f"memory.{category}_retention_days")
-        if not is_tightened(name, before, after[name]):
+        if not shortens_retention(name, before, after[name]):
             continue
         if name == _HYGIENE:
             yield "Hygiene is turned on. ZeroClaw archives and deletes old memories the next time it starts."
@@ -125,7 +125,7 @@ def _of_postgres(answers: Answers, after: Mapping[str, Any], changed: frozenset[
 
 
 def _of_the_environment(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
-    """The variables that override what is written."""
+    """The variables that override written settings."""
     situation = answers.situation
     for name in sorted(changed & set(SETTINGS)):
         variable = variable_of(name, situation.target, answers.alias())

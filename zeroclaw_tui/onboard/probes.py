@@ -1,4 +1,4 @@
-"""Tests of the answers: each reports one sentence and never a secret."""
+"""Tests of the answers; each reports one sentence without secrets."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from zeroclaw_tui.onboard.answers import DB_URL, Answers
 
 Verdict = Literal["good", "bad", "not tested"]
 SECONDS = 8.0
-"""The longest a test may take."""
+"""The time limit of a test."""
 _SEARCH_BY_VECTOR = ("sqlite", "lucid", "qdrant")
 _EMBEDDING_SETTINGS = frozenset(f"memory.embedding_{name}" for name in ("provider", "model", "dimensions", "api_key"))
 _STORED_VECTORS = frozenset(("memory.embedding_provider", "memory.embedding_dimensions"))
-"""What decides whether vectors fit into a collection."""
+"""The settings that decide whether vectors fit a collection."""
 _PROVIDER = "memory.embedding_provider"
 _LUCID_BINARY = "storage.lucid.binary_path"
 _QDRANT_URL, _QDRANT_KEY = "storage.qdrant.url", "storage.qdrant.api_key"
@@ -54,7 +54,7 @@ _KEYS = ("embedding_provider", "embedding_model", "embedding_dimensions")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the test of one subject found. Its sentences are safe to show."""
+    """The result of testing one subject. Its sentences are safe to show."""
 
     subject: str
     """The kind of backend, or "embedding"."""
@@ -64,20 +64,20 @@ class Finding:
     hint: str = ""
     exit_code: int = NOT_REACHABLE
     corrections: Mapping[str, Any] = field(default_factory=dict)
-    """Settings that were found to be wrong, with the right value."""
+    """Wrong settings, with the right values."""
     wrong: tuple[str, ...] = ()
-    """The settings whose answer is the likely cause."""
+    """The settings whose answers are the likely cause."""
     remedy: str = ""
-    """What the person can do outside this program, where that is what helps: "Install the driver"."""
+    """What the user can do outside this program, if that helps: "Install the driver"."""
 
 
 def subjects(answers: Answers, changed: Collection[str] | None = None) -> tuple[str, ...]:
-    """What to test for these answers: the backend, then "embedding" where it searches by vector and a provider is on.
+    """List what to test: the backend, then "embedding" if the backend searches vectors and a provider is enabled.
 
-    With `changed` only those that one of these settings concerns.
+    With `changed`, only the subjects that one of these settings affects.
     """
     backend = answers.backend()
-    found = [backend] if backend in _PROBES and _concerns(backend, changed) else []
+    found = [backend] if backend in _PROBES and _is_affected(backend, changed) else []
     provider = str(answers.value("memory.embedding_provider") or "").strip()
     is_on = provider not in ("", "none") and answers.value("memory.embedding_dimensions") != 0
     if is_on and backend in _SEARCH_BY_VECTOR and (changed is None or _EMBEDDING_SETTINGS & set(changed)):
@@ -85,7 +85,7 @@ def subjects(answers: Answers, changed: Collection[str] | None = None) -> tuple[
     return tuple(found)
 
 
-def _concerns(backend: str, changed: Collection[str] | None) -> bool:
+def _is_affected(backend: str, changed: Collection[str] | None) -> bool:
     if changed is None or "memory.backend" in changed:
         return True
     if backend == "qdrant" and _STORED_VECTORS & set(changed):
@@ -94,7 +94,7 @@ def _concerns(backend: str, changed: Collection[str] | None) -> bool:
 
 
 async def run_probe(subject: str, answers: Answers, *, seconds: float = SECONDS) -> Finding:
-    """Test one subject; never writes anything, never raises for what it finds, ends within a little over the limit."""
+    """Test one subject; never writes, returns failures as findings, and ends soon after the time limit."""
     try:
         async with asyncio.timeout(seconds + 1):
             return await _PROBES[subject](answers, seconds)
@@ -107,9 +107,9 @@ async def run_probe(subject: str, answers: Answers, *, seconds: float = SECONDS)
 
 
 def plain_answer(answers: Answers, name: str) -> str:
-    """The trimmed text of an answer with its secret opened, "" where there is none.
+    """The trimmed and decrypted text of an answer, "" if there is none.
 
-    Raises SecretUnreadable for a value that is not the secret itself and cannot be opened here.
+    Raises SecretUnreadable for a value that cannot be decrypted here.
     """
     text = answers.in_effect(name)
     if text.startswith("${"):
@@ -122,7 +122,7 @@ class _NotWritable(InspectorError):
 
 
 async def _probe_files(answers: Answers, seconds: float) -> Finding:
-    """The database, or the folder of MEMORY.md and memory/: looked at and opened for reading, never made."""
+    """Check the database, or the folder of MEMORY.md and memory/, without writing or creating it."""
     from zeroclaw_tui.files.database import why_not_writable
 
     backend, install = answers.backend(), answers.situation.install
@@ -151,7 +151,7 @@ async def _probe_files(answers: Answers, seconds: float) -> Finding:
 
 
 def _check_folder(folder: Path) -> None:
-    """Raise _NotWritable unless this user can write to the folder, or make it."""
+    """Raise _NotWritable unless this user can write to the folder, or create it."""
     place = next(place for place in (folder, *folder.parents) if status_of(place) is not None)
     if not is_folder(place):
         raise _NotWritable(f"{one_line(str(place))} is not a directory.", hint="Move the file elsewhere.")
@@ -164,7 +164,7 @@ def _bad(subject: str, error: InspectorError, wrong: str = "", facts: tuple[str,
 
 
 async def _probe_postgres(answers: Answers, seconds: float) -> Finding:
-    """Connect as ZeroClaw does and look at the rights; nothing is ever written, made or locked."""
+    """Connect as ZeroClaw does and check the rights, without writing, creating or locking."""
     storage = {name: answers.value(f"storage.postgres.{name}") for name in _POSTGRES_SETTINGS}
     storage["db_url"] = plain_answer(answers, DB_URL)
     try:
@@ -178,7 +178,7 @@ async def _probe_postgres(answers: Answers, seconds: float) -> Finding:
 
 
 def _of_server(subject: str, found: StartCheck, setting: str, more: tuple[str, ...] = ()) -> Finding:
-    """`setting` is the answer that is wrong where the server finds a problem."""
+    """Convert the check of a server; `setting` is the answer to blame for a problem."""
     facts = (*found.facts, *more)
     if found.problem is None:
         return Finding(subject, "good", found.summary, facts)
@@ -187,9 +187,9 @@ def _of_server(subject: str, found: StartCheck, setting: str, more: tuple[str, .
 
 
 async def _probe_qdrant(answers: Answers, seconds: float) -> Finding:
-    """Ask for the collection of the answers; only GET is sent. Raises UsageError for a bad URL or key."""
+    """Check the collection of the answers with GET requests. Raises UsageError for an invalid URL or key."""
     url = plain_answer(answers, _QDRANT_URL)
-    # ZeroClaw up to 0.7.5 sends the key literally, whatever it begins with.
+    # ZeroClaw up to 0.7.5 sends the key literally, even with the prefix of an encrypted value.
     is_modern = answers.situation.target.is_modern
     key = plain_answer(answers, _QDRANT_KEY) if is_modern else answers.in_effect(_QDRANT_KEY)
     config, _ = effective_embedding(answers)
@@ -229,7 +229,7 @@ async def _probe_lucid(answers: Answers, seconds: float) -> Finding:
 
 
 async def _probe_embedding(answers: Answers, seconds: float) -> Finding:
-    """Ask for the vector of one short text, with the key ZeroClaw would send."""
+    """Embed one short text, with the API key that ZeroClaw would send."""
     config, is_routed = effective_embedding(answers)
     if config.provider == LOCAL:
         sentence = "The embedding provider local exists only in this program; ZeroClaw treats it as none."
@@ -241,7 +241,7 @@ async def _probe_embedding(answers: Answers, seconds: float) -> Finding:
 
     embedder = OpenAIEmbedder(config, PROBE, seconds=seconds)
     facts = _open_key_facts(embedder.url, config.api_key)
-    # The URL of a hosted provider is not the person's answer, so no other answer can repair it.
+    # The URL of a hosted provider is not an answer, so another answer cannot fix it.
     wrong = _PROVIDER if config.provider.startswith("custom:") and not is_routed else ""
     try:
         vector = await embedder.embed(_SENT_TEXT)
@@ -262,9 +262,9 @@ async def _probe_embedding(answers: Answers, seconds: float) -> Finding:
 
 
 def effective_embedding(answers: Answers) -> tuple[EmbeddingConfig, bool]:
-    """What ZeroClaw would make vectors with if the answers were written, and whether an embedding route says so.
+    """The embedding settings that ZeroClaw would use with these answers, and whether an embedding route selects them.
 
-    Raises SecretUnreadable where a needed key cannot be decrypted here.
+    Raises SecretUnreadable if a required key cannot be decrypted here.
     """
     situation = answers.situation
     target, notes = situation.target, Notes()
@@ -288,7 +288,7 @@ def effective_embedding(answers: Answers) -> tuple[EmbeddingConfig, bool]:
 
 
 def _open_key_facts(url: str, key: str | None) -> tuple[str, ...]:
-    """That a key travels readable, where it does."""
+    """A sentence if an API key is sent without encryption."""
     parts = urlsplit(url)
     if not key or parts.scheme != "http" or is_loopback(parts.hostname or ""):
         return ()

@@ -1,4 +1,4 @@
-"""Who asks: the contract of an asker, and that of a real terminal, made of questionary."""
+"""Prompts: the protocol of an asker, and its implementation for a terminal with questionary."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from prompt_toolkit.styles import Style
 
 Part = tuple[str, str]
-"""A style name and a text. A line of one part named rule is a heading across the width, one named command is never
-broken, since it is to be copied."""
+"""A style name and a text. A line with the single style "rule" is a heading across the width; one with "command" is
+never wrapped, so that it can be copied."""
 Line = Sequence[Part]
 Result = TypeVar("Result")
 RULE = "rule"
@@ -33,16 +33,16 @@ _POINTER = "❯"
 _BACK_ROW = "← back"
 _SIGNS = "❯←─–·•…✓✗"
 _IN_ASCII = str.maketrans(_SIGNS, "><--.*~+!")
-"""What our own signs become where the encoding of the terminal lacks them."""
+"""The replacements of our signs if the encoding of the terminal lacks them."""
 _LETTERS = {"y": "yes", "n": "no"}
 _UNUSED_KEYS = ("c-s", "c-o", "c-r", "c-q", "c-z")
-"""Keys that search earlier lines or type control characters in a prompt."""
-_LONGEST_ECHO = 60
-_WIDEST = 100
+"""Keys that would search the history or insert control characters in a prompt."""
+_MAX_VALUE_WIDTH = 60
+_MAX_WIDTH = 100
 _PASSWORD = re.compile(
     r"^\s*(?:custom:)?[A-Za-z][\w+.\-]*://[^:/?#]*:(?P<secret>.*(?=@)|(?!\d{0,5}(?:[/?#]|$)).*)", re.DOTALL
 )
-"""The password of a URL, also while its end is still to come: up to the last "@", for a password may have one."""
+"""The password of a URL, also while it is typed: up to the last "@", since a password may contain one."""
 _SECRET_PARAMETER = re.compile(r"(?i)[?&;](?:[a-z_\-]*pass[a-z]*|[a-z_\-]*(?:key|token|secret))=(?P<secret>[^&;]*)")
 _ESCAPES = re.compile(
     "\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])|[\x00-\x1f\x7f-\x9f\u2028\u2029]"
@@ -61,7 +61,7 @@ _STYLES = {
     COMMAND: _ORANGE,
     "pointer": f"{_ORANGE} bold",
     "highlighted": _ORANGE,
-    # questionary would reverse the row of the present value.
+    # questionary would reverse the row of the current value.
     "selected": "noreverse bold",
     "question": "bold",
     "answer": _ORANGE,
@@ -74,40 +74,40 @@ _PLAIN = dict.fromkeys(_STYLES, "") | {"question": "bold", "title": "bold", "sel
 
 
 class Move(Enum):
-    """What a person may choose instead of an answer."""
+    """What the user may choose instead of an answer."""
 
     BACK = "back"
 
 
 class Asker(Protocol):
-    """Asks a person. Everywhere Ctrl-C raises KeyboardInterrupt, and the end of input EOFError."""
+    """Asks the user. In every method Ctrl-C raises KeyboardInterrupt, and the end of input EOFError."""
 
     def ask(self, question: Question, answers: Answers, step: int | None) -> str | Move:
-        """The text of a valid answer (`question.read` took it), or Move.BACK. `step` is the number to show."""
+        """Ask for the text of an answer that `question.read` accepts, or Move.BACK. `step` is the number to show."""
         ...
 
     def choose(
         self, title: str, choices: Sequence[Choice], *, preset: str | None = None, back: bool = True
     ) -> str | Move:
-        """The value of one choice of a menu; with `back` also Move.BACK."""
+        """Ask for one choice of a menu and return its value; with `back` also Move.BACK."""
         ...
 
     def say(self, lines: Sequence[Line]) -> None:
-        """Show lines; every text is cleaned and wrapped to the width, and no meaning depends on colour alone."""
+        """Show lines, cleaned and wrapped to the width; no meaning depends on colour alone."""
         ...
 
     def working(self, text: str, work: Callable[[], Result]) -> Result:
-        """Show that something is going on while `work` runs; Ctrl-C stops it."""
+        """Show a spinner while `work` runs; Ctrl-C stops it."""
         ...
 
 
 def is_command(line: Line) -> bool:
-    """Whether a line is a command to be copied."""
+    """Whether a line is a command to copy."""
     return len(line) == 1 and line[0][0] == COMMAND
 
 
 def with_runnable_commands(line: Line) -> Line:
-    """The line with each of our commands spelled so that it can be run as printed."""
+    """Replace our commands in a line by commands that can be run as printed."""
     if is_command(line):
         command = line[0][1].lstrip(" ")
         indent = len(line[0][1]) - len(command)
@@ -116,15 +116,15 @@ def with_runnable_commands(line: Line) -> Line:
 
 
 def terminal_asker() -> Asker:
-    """Questions on the terminal: lists with "← back" at their end, lines with ctrl+b for the same."""
-    # A terminal that does not report its cursor would get a warning in the middle of a question.
+    """Create the asker for a terminal: lists end with "← back", text prompts have ctrl+b for it."""
+    # Prevents a warning in the middle of a question on terminals that do not report the cursor position.
     os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")
     return _TerminalAsker()
 
 
 @contextmanager
 def without_echo() -> Iterator[None]:
-    """Hide what is typed while a test runs and no prompt reads the keyboard; the next prompt still receives it."""
+    """Hide typed keys while a test runs and no prompt reads the keyboard; the next prompt still receives them."""
     import termios
 
     terminal = sys.stdin.fileno()
@@ -147,7 +147,7 @@ class _TerminalAsker:
         choices, present = question.choices(answers), question.present(answers)
         if not choices:
             return self._ask_line(question, answers)
-        return self._list(choices, present, back=True, mark=_word_for_present(question, answers))
+        return self._list(choices, present, back=True, mark=_label_of_current(question, answers))
 
     def choose(
         self, title: str, choices: Sequence[Choice], *, preset: str | None = None, back: bool = True
@@ -182,7 +182,7 @@ class _TerminalAsker:
 
         typed = self._line(
             "" if is_hidden else present,
-            lambda text: _complaint(question, answers, answer_of(text)) or True,
+            lambda text: _validation_error(question, answers, answer_of(text)) or True,
             is_hidden=is_hidden,
         )
         if isinstance(typed, Move):
@@ -194,16 +194,16 @@ class _TerminalAsker:
         return answer
 
     def _echo(self, text: str) -> None:
-        """Show the answer in place of the prompt."""
+        """Show the answer instead of the prompt."""
         self.say([[("accent", f"{_POINTER} {cut(one_line(text), _width() - 4)}")]])
 
     def _list(self, choices: Sequence[Choice], preset: str | None, *, back: bool, mark: str = "") -> str | Move:
-        """`mark` is the word to show next to the present value."""
+        """Ask for one of some choices; `mark` is the word to show next to the current value."""
         import questionary
 
         titles = {choice.value: choice.title for choice in choices}
         chosen: Any = None
-        # A key that accepts the hidden line behind the list leaves nothing chosen.
+        # A key that accepts the hidden text input behind the list returns no choice.
         while chosen not in titles and chosen is not Move.BACK:
             rows: list[Any] = [
                 questionary.Choice(
@@ -255,7 +255,7 @@ class _TerminalAsker:
 
         application = prompt.application
         application.key_bindings = merge_key_bindings([application.key_bindings, _bindings(answers_by_key)])
-        # asyncio's own handler of the signal ends every kind of prompt.
+        # asyncio's own signal handler ends every kind of prompt.
         return application.run(set_exception_handler=False, handle_sigint=False)
 
 
@@ -263,9 +263,9 @@ def _heading(question: Question, answers: Answers, step: int | None) -> list[Lin
     present, default = question.present(answers), question.default(answers)
     facts = []
     if not question.choices(answers):
-        word = _word_for_present(question, answers)
+        word = _label_of_current(question, answers)
         if present and word:
-            facts.append(f"{word} {cut(shown_value(question.setting, present), _LONGEST_ECHO)}")
+            facts.append(f"{word} {cut(shown_value(question.setting, present), _MAX_VALUE_WIDTH)}")
         if default and default != present:
             facts.append(f"default {default}")
         facts.append(f"{'enter keep   ' if present else ''}ctrl+b back")
@@ -278,16 +278,16 @@ def _heading(question: Question, answers: Answers, step: int | None) -> list[Lin
     ]
 
 
-def _word_for_present(question: Question, answers: Answers) -> str:
-    """How the present value is called: nothing is in force "now" before there is a config."""
+def _label_of_current(question: Question, answers: Answers) -> str:
+    """The label of the current value: without a config no value is in use "now"."""
     source = answers.source(question.setting)
     if answers.situation.has_no_key:
         return "default" if source == "default" and answers.value(question.setting) is not None else ""
     return "now" if source in ("config", "default") else ""
 
 
-def _complaint(question: Question, answers: Answers, text: str) -> str | None:
-    """Why an answer cannot be taken, in a sentence that fits on one line; None when it can."""
+def _validation_error(question: Question, answers: Answers, text: str) -> str | None:
+    """Why an answer is invalid, as a sentence on one line; None if it is valid."""
     try:
         question.read(answers, text)
     except UsageError as problem:
@@ -296,13 +296,13 @@ def _complaint(question: Question, answers: Answers, text: str) -> str | None:
 
 
 def _bindings(answers_by_key: Mapping[str, str | Move]) -> KeyBindings:
-    """Keys that answer at once, and those that must not do what prompt_toolkit does with them."""
+    """Bind keys that answer at once, and disable some of prompt_toolkit's bindings."""
     from prompt_toolkit.key_binding import KeyBindings
     from prompt_toolkit.keys import Keys
 
     bindings = KeyBindings()
 
-    # A second line would show what `_hidden_secrets` hides in the first.
+    # In a second line, `_hidden_secrets` would not hide secrets.
     @bindings.add(Keys.BracketedPaste, eager=True)
     def insert_as_one_line(event: Any) -> None:
         event.current_buffer.insert_text(_ESCAPES.sub("", event.data))
@@ -314,7 +314,7 @@ def _bindings(answers_by_key: Mapping[str, str | Move]) -> KeyBindings:
 
     for key, answer in answers_by_key.items():
         answer_with(key, answer)
-    # A pasted text of a terminal without bracketed paste may look like the mouse.
+    # A text pasted into a terminal without bracketed paste may contain mouse sequences.
     for key in (*_UNUSED_KEYS, Keys.Vt100MouseEvent):
 
         @bindings.add(key, eager=True)
@@ -325,13 +325,13 @@ def _bindings(answers_by_key: Mapping[str, str | Move]) -> KeyBindings:
 
 
 def _hidden_secrets() -> Processor:
-    """Shows a dot for each character of a URL's password and secret parameters, also while they are typed."""
+    """Create the processor that shows dots for a URL's password and secret parameters, also while they are typed."""
     from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
     from prompt_toolkit.layout.utils import explode_text_fragments
 
     class HiddenSecrets(Processor):
         def apply_transformation(self, transformation_input: TransformationInput) -> Transformation:
-            # One character for one, so that the cursor stays where it is.
+            # Replace one character by one, so that the cursor position is preserved.
             fragments = explode_text_fragments(transformation_input.fragments)
             text = "".join(fragment[1] for fragment in fragments)
             hidden = {
@@ -355,7 +355,7 @@ def _style() -> Style:
 
 
 def _color_depth() -> ColorDepth | None:
-    """One bit where no colour is wanted, else what the terminal can."""
+    """One bit if no colour is wanted, else the terminal's default."""
     from prompt_toolkit.output import ColorDepth
 
     return None if _wants_colour() else ColorDepth.DEPTH_1_BIT
@@ -366,10 +366,10 @@ def _wants_colour() -> bool:
 
 
 def _width() -> int:
-    """How many columns a line may take; very wide terminals are not filled, so that lines stay readable."""
+    """The width of lines in columns, limited on very wide terminals so that lines are readable."""
     from prompt_toolkit.application import get_app_session
 
-    return max(20, min(get_app_session().output.get_size().columns, _WIDEST))
+    return max(20, min(get_app_session().output.get_size().columns, _MAX_WIDTH))
 
 
 def _knows_signs() -> bool:
@@ -383,12 +383,12 @@ def _knows_signs() -> bool:
 
 
 def _drawn(text: str) -> str:
-    """The text with our own signs in ASCII where the terminal lacks them."""
+    """Replace our signs by ASCII if the terminal lacks them."""
     return text if _knows_signs() else text.translate(_IN_ASCII)
 
 
 def _rows_of(line: Line) -> list[Line]:
-    """A line as rows of the screen; the terminal itself breaks a command, and copies it as the one line it is."""
+    """Split a line into rows; a command stays one line, so that the terminal wraps and copies it as one."""
     if is_command(line):
         return [[(COMMAND, display_text(line[0][1]).replace("\n", " "))]]
     if len(line) == 1 and line[0][0] == RULE:
@@ -398,7 +398,7 @@ def _rows_of(line: Line) -> list[Line]:
 
 
 def _wrapped(line: Line, width: int) -> list[Line]:
-    """One line as rows of at most `width` cells."""
+    """Wrap one line into rows of at most `width` cells."""
     from rich.console import Console
     from rich.text import Text
 

@@ -1,4 +1,4 @@
-"""What a question is: its words, its choices, and how an answer becomes a setting."""
+"""A question: its text, its choices, and the conversion of an answer to a setting."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ When = Callable[[Answers], bool]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One row of a list: what it means, its title, and a few words about it."""
+    """One row of a list: its value, its title, and a short description."""
 
     value: str
     title: str
@@ -27,7 +27,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question about one setting, asked `when` it makes sense and this ZeroClaw reads it from config.toml."""
+    """One question about one setting, asked if `when` is true and the target version reads it from config.toml."""
 
     setting: str
     text: str
@@ -35,7 +35,7 @@ class Question:
     group: str
     when: When
     rows: Mapping[str, str] = field(default_factory=dict)
-    """The values of a list, with a few words about each."""
+    """The values of a list, each with a short description."""
     is_required: bool = False
     """Whether it needs a value and has no default."""
 
@@ -46,40 +46,40 @@ class Question:
 
     @property
     def kind(self) -> Literal["choice", "switch", "text", "secret"]:
-        """How it is asked."""
+        """The kind of prompt."""
         setting = SETTINGS[self.setting]
         if setting.is_secret:
             return "secret"
         return "choice" if self.rows else "switch" if setting.kind == "switch" else "text"
 
     def is_asked(self, answers: Answers) -> bool:
-        """Whether these answers lead to it."""
+        """Whether it is asked, given these answers."""
         return is_read(self.setting, answers.situation.target) and self.when(answers)
 
     def choices(self, answers: Answers) -> tuple[Choice, ...]:
-        """The rows of a list, none for a text."""
+        """The rows of a list, empty for a text."""
         if self.kind == "switch":
             return (Choice("yes", "Yes"), Choice("no", "No"))
         known = known_backends(answers.situation.target) if self.setting == BACKEND else self.rows
         return tuple(Choice(value, BACKEND_TITLES.get(value, value), self.rows[value]) for value in known)
 
     def present(self, answers: Answers) -> str:
-        """The value to show and offer; a secret is plain text, which the prompt masks."""
+        """The current value to show and offer; a secret is decrypted, and the prompt masks it."""
         return answers.backend() if self.setting == BACKEND else as_text(answers.value(self.setting))
 
     def default(self, answers: Answers) -> str:
-        """The default in words."""
+        """The default as a text."""
         return "" if self.is_required else as_text(self._default(answers)) or "none"
 
     def read(self, answers: Answers, text: str) -> Any:
-        """From a typed text, or the value of a choice, to the value of the setting.
+        """Convert a typed text, or the value of a choice, to the value of the setting.
 
-        What is offered is taken as it is. An empty text means the default, and None where there is none. Raises
+        The offered text means the current value. An empty text means the default, or None if there is none. Raises
         UsageError.
         """
         typed = text.strip()
         if not typed:
-            return self._of_nothing(answers)
+            return self._value_of_empty(answers)
         if typed == self.present(answers).strip():
             return answers.value(self.setting)
         return parsed_value(self.setting, typed, answers.situation.target.reading_version)
@@ -88,7 +88,7 @@ class Question:
         own = SETTINGS[self.setting].default_for(answers.situation.target)
         return backend_defaults(answers.backend()).get(self.setting, own) if answers.writes_defaults() else own
 
-    def _of_nothing(self, answers: Answers) -> Any:
+    def _value_of_empty(self, answers: Answers) -> Any:
         if self.is_required:
             raise UsageError(f"{self.setting} is required.", hint=SETTINGS[self.setting].about)
         default = self._default(answers)
@@ -101,7 +101,7 @@ class Question:
 
 
 def as_text(value: Any) -> str:
-    """A value as a person would type it: "yes", "30", "0.7"; nothing for no value."""
+    """Format a value as a user would type it: "yes", "30", "0.7"; empty for None."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -110,17 +110,17 @@ def as_text(value: Any) -> str:
 
 
 def shown_value(setting: str, value: Any) -> str:
-    """A value on one line and without its secrets; of a URL only the password is hidden."""
+    """Format a value on one line with masked secrets; in a URL only the password is masked."""
     if value and SETTINGS[setting].is_secret:
         return one_line(masked_secret(str(value)))
     return one_line(mask_secrets(as_text(value)))
 
 
 def for_backends(*kinds: str) -> When:
-    """Asked for these backends."""
+    """The condition that one of these backends is chosen."""
     return lambda answers: answers.backend() in kinds
 
 
 def while_on(setting: str, when: When) -> When:
-    """Asked where a switch is on as well."""
+    """The condition `when`, and that a switch is on."""
     return lambda answers: when(answers) and bool(answers.value(setting))

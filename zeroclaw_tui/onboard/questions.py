@@ -1,4 +1,4 @@
-"""The questions, as a pure list in their order."""
+"""The questions in their order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BASIC = frozenset(
         "memory.conversation_retention_days",
     }
 )
-"""What nobody else can know, or would miss: with any answers at most four of them, and the review, are asked."""
+"""The basic questions, which have no good default; at most four of them are questions_for, whatever the answers."""
 _STORING = for_backends("sqlite", "lucid", "postgres", "markdown", "qdrant")
 _WITH_DATABASE = for_backends("sqlite", "lucid")
 _SEARCHES_VECTORS = for_backends("sqlite", "lucid", "qdrant")
@@ -38,7 +38,7 @@ def _uses_embeddings(answers: Answers) -> bool:
 
 
 def _has_both(answers: Answers) -> bool:
-    """Whether both keywords and vectors are searched."""
+    """Whether both keyword and vector search are available."""
     return _WITH_DATABASE(answers) and _uses_embeddings(answers)
 
 
@@ -267,11 +267,11 @@ QUESTIONS: tuple[Question, ...] = (
 """All questions in their order."""
 
 
-def asked(answers: Answers) -> tuple[Question, ...]:
-    """The questions these answers lead to, in order; only the basic ones where no more is wanted."""
+def questions_for(answers: Answers) -> tuple[Question, ...]:
+    """The questions to ask, given these answers, in order; only the basic ones if the user wants no more."""
     questions = tuple(question for question in QUESTIONS if question.is_asked(answers))
     if not answers.is_basic:
         return questions
-    # A server of one's own seldom wants a key; the test of it shows when it does.
+    # A custom server seldom needs an API key, and its test fails if it does.
     left_out = {_API_KEY} if _provider(answers).startswith("custom:") else set()
     return tuple(question for question in questions if question.setting in _BASIC - left_out)

@@ -1,4 +1,4 @@
-"""The review at the end, and what the wizard prints outside its questions."""
+"""The review at the end, and the other output of the wizard apart from its questions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import HIDDEN, counted, first_names, mask_secrets, one_line, shell_word
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers
-from zeroclaw_tui.onboard.plan import Change, Plan, left_store, make_plan
+from zeroclaw_tui.onboard.plan import Change, Plan, make_plan, previous_store
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.prompts import COMMAND, RULE, Asker, Line, Move
 from zeroclaw_tui.onboard.question import Choice
@@ -28,18 +28,18 @@ from zeroclaw_tui.scoring.profiles import parse_version
 
 Decision = Literal["write", "leave", "change", "back"]
 SUBJECTS = {**BACKEND_TITLES, "embedding": "Embeddings"}
-"""What is tested, as it is called."""
+"""The titles of the tested subjects."""
 _LEAVE = Choice("leave", "Cancel without saving")
 _MARKS = {"good": ("good", "✓ "), "bad": ("bad", "✗ "), "not tested": ("dim", "– ")}
 _SIGNS = {"section": "  ", "removed": "- ", "added": "+ "}
 _MAX_NAMES = 4
 _OF_MEMORY = frozenset({"schema_version", "default_temperature", "secrets", "memory", "storage"})
-"""The top-level keys that say nothing about providers and channels."""
+"""The top-level keys that are not about providers and channels."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewResult:
-    """What the person chose, and the plan shown; None where none could be made."""
+    """The user's decision, and the plan shown; None if no plan was possible."""
 
     decision: Decision
     plan: Plan | None
@@ -48,9 +48,9 @@ class ReviewResult:
 def review(
     asker: Asker, answers: Answers, findings: Sequence[Finding], *, dry_run: bool = False, can_change: bool = True
 ) -> ReviewResult:
-    """Show what these answers would change and ask what to do.
+    """Show what these answers would change, and ask what to do.
 
-    Without `can_change` no question was asked, so that none can be asked again.
+    Without `can_change` no question was asked, so that no answer can be changed.
     """
 
     def compare() -> tuple[Plan, Difference]:
@@ -67,7 +67,7 @@ def review(
     else:
         asker.say([[], [(RULE, "Review")], *_changes_and_findings(plan, findings, difference, is_short=True)])
         short, whole = ([*_changed_lines(plan, difference, is_short=is_short)] for is_short in (True, False))
-        # On a small screen a long review scrolls its top away.
+        # Repeat the summary, because a long review scrolls off a small screen.
         title = f"{shown_path(answers.situation)}: {counts_text(plan, difference)}. {title}"
         write = Choice("write", "Done", "dry run, nothing is written") if dry_run else Choice("write", "Write")
         lines = [] if short == whole else [Choice("lines", "Show every line")]
@@ -82,7 +82,7 @@ def review(
 
 
 def review_lines(plan: Plan, findings: Sequence[Finding]) -> list[Line]:
-    """The review: file, how many lines change, the diff (masked), notes, test results."""
+    """The review: file, number of changed lines, masked diff, notes, test results."""
     difference = shown_difference(plan)
     return [
         [("title", shown_path(plan.answers.situation)), ("dim", f"    {counts_text(plan, difference)}")],
@@ -93,7 +93,7 @@ def review_lines(plan: Plan, findings: Sequence[Finding]) -> list[Line]:
 def _changes_and_findings(
     plan: Plan, findings: Sequence[Finding], difference: Difference, *, is_short: bool
 ) -> Iterator[Line]:
-    """`is_short` sums up what nobody answered, and shows only the sentence of a good test."""
+    """The diff, notes and test results; `is_short` summarises changes without an answer and successful tests."""
     yield from _changed_lines(plan, difference, is_short=is_short)
     for note in plan.notes:
         yield warning_line(note)
@@ -103,7 +103,7 @@ def _changes_and_findings(
 
 
 def finding_lines(finding: Finding) -> list[Line]:
-    """What one test found: a mark, its sentence, and below it the facts and what to do."""
+    """The result of one test: a mark, its sentence, and below it the facts and the hint."""
     lines: list[Line] = [[_MARKS[finding.verdict], ("", finding_sentence(finding))]]
     lines += [[("", "  "), ("", one_line(fact))] for fact in finding.facts]
     if finding.verdict != "good" and finding.hint:
@@ -116,7 +116,7 @@ def finding_lines(finding: Finding) -> list[Line]:
 
 
 def finding_sentence(finding: Finding) -> str:
-    """What was found, with what was tested in front of it where the sentence does not begin as one."""
+    """The sentence of a finding, with the subject in front if it is not a full sentence."""
     sentence = one_line(finding.sentence)
     if sentence[:1].isupper():
         return sentence
@@ -124,13 +124,13 @@ def finding_sentence(finding: Finding) -> str:
 
 
 def difference_lines(difference: Difference) -> Iterator[Line]:
-    """A difference as lines: "- " removed, "+ " added, below the header of its table."""
+    """The lines of a difference: "- " removed, "+ " added, below the header of its table."""
     for line in difference.lines:
         yield [(line.kind, _SIGNS[line.kind] + line.text)]
 
 
 def after_lines(plan: Plan, backup: str | None) -> list[Line]:
-    """After writing: what changed, how to get the backup back, and what to do next."""
+    """The output after writing: what changed, how to restore the backup, and what to do next."""
     situation = plan.answers.situation
     lines: list[Line] = [
         [("good", "✓ "), ("", f"Saved {shown_path(situation)}")],
@@ -146,7 +146,7 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
         advice = "Back it up, because encrypted values cannot be read without it."
         lines.append([("", f"  Created the key file {key_file}. {advice}")])
     lines.append([("", "  Restart ZeroClaw to apply the changes.")])
-    left, new = left_store(plan), plan.answers.backend()
+    left, new = previous_store(plan), plan.answers.backend()
     if left is not None:
         stay = f"The memories in {BACKEND_TITLES[left]} are still there. Copy them with:"
         lines.append([("", f"config.toml now names {BACKEND_TITLES[new]}. {stay}")])
@@ -170,7 +170,7 @@ def _command(situation: Situation, command: str, *arguments: str) -> str:
 
 
 def hand_off_text(situation: Situation, *, is_written: bool = False) -> str:
-    """Who sets up providers and channels, and what that does to this file."""
+    """A sentence about the command for providers and channels, which may rewrite this file."""
     if situation.binary is None:
         return "This wizard only sets up memory. For providers and channels install ZeroClaw (not found on your PATH)."
     if is_written:
@@ -182,7 +182,7 @@ def hand_off_text(situation: Situation, *, is_written: bool = False) -> str:
 
 
 def real_arguments(situation: Situation) -> tuple[str, ...]:
-    """What sets up providers and channels: `onboard`, which 0.1.x asks only with `--interactive`, or `quickstart`."""
+    """ZeroClaw's command for providers and channels: `onboard`, with `--interactive` in 0.1.x, or `quickstart`."""
     target = situation.target
     version = parse_version(target.version) if target.version else None
     if target.is_modern if version is None else version >= (0, 8, 0):
@@ -191,7 +191,7 @@ def real_arguments(situation: Situation) -> tuple[str, ...]:
 
 
 def real_command(situation: Situation) -> str:
-    """The same as it is typed here."""
+    """The full command for providers and channels in this shell."""
     command = " ".join(real_arguments(situation))
     is_named = config_dir_option(situation.install, situation.environ)
     place = f"ZEROCLAW_CONFIG_DIR={shell_word(str(situation.config_dir))} " if is_named else ""
@@ -199,7 +199,7 @@ def real_command(situation: Situation) -> str:
 
 
 def plan_document(plan: Plan, findings: Sequence[Finding], *, written: bool, backup: str | None) -> dict[str, Any]:
-    """The document of `--json`, without `dry_run`. Secrets are four dots."""
+    """The document of `--json`, without `dry_run`. Secrets are masked."""
     situation = plan.answers.situation
     target = situation.target
     difference = shown_difference(plan)
@@ -223,26 +223,26 @@ def plan_document(plan: Plan, findings: Sequence[Finding], *, written: bool, bac
 
 
 def difference_text(difference: Difference) -> str:
-    """A difference as one text, a line each."""
+    """Format a difference as a text, one line each."""
     return "\n".join(_SIGNS[line.kind] + line.text for line in difference.lines)
 
 
 def shown_path(situation: Situation, file: Path | None = None) -> str:
-    """A file, else the config file, as a person would type it."""
+    """The path of a file, or else of the config file, with a tilde for the home folder."""
     path, home = str(file or situation.config_file), situation.environ.get("HOME", "")
     below = home.rstrip(os.sep) + os.sep
     return one_line(f"~{os.sep}{path.removeprefix(below)}" if home and path.startswith(below) else path)
 
 
 def counted_lines(difference: Difference) -> str:
-    """The counts as a text: "1 changed, 5 added, 1,204 unchanged"."""
+    """Format the counts: "1 changed, 5 added, 1,204 unchanged"."""
     counts = {"changed": difference.replaced, "added": difference.added, "removed": difference.removed}
-    parts = [f"{count:,} {what}" for what, count in counts.items() if count]
+    parts = [f"{count:,} {kind}" for kind, count in counts.items() if count]
     return ", ".join((*parts, f"{difference.unchanged:,} unchanged"))
 
 
 def counts_text(plan: Plan, difference: Difference) -> str:
-    """How many lines change, or that nothing does."""
+    """The number of changed lines, or that there is nothing to change."""
     if plan.is_empty:
         return "nothing to change"
     if plan.answers.situation.is_new:
@@ -251,7 +251,7 @@ def counts_text(plan: Plan, difference: Difference) -> str:
 
 
 def _changed_words(plan: Plan) -> str:
-    """Which settings changed, the first few by name."""
+    """A summary of the changed settings, with the first few names."""
     names = [change.name.removeprefix("memory.") for change in plan.changes]
     if plan.answers.situation.is_new:
         return f"A new file with {len(names)} settings."
@@ -287,7 +287,7 @@ def _changed_lines(plan: Plan, difference: Difference, *, is_short: bool) -> Ite
 
 
 def _is_unasked(plan: Plan, change: Change) -> bool:
-    """True for what is written though nobody answered it, but for which backend it is."""
+    """Whether a change of memory or storage, other than the backend itself, has no explicit answer."""
     is_of_memory = change.name.startswith(("memory.", "storage."))
     return is_of_memory and change.name not in (BACKEND, PROVIDER, *plan.answers.given)
 
@@ -321,22 +321,22 @@ def _finding_as_json(finding: Finding) -> dict[str, Any]:
 
 
 def warning_line(text: str) -> Line:
-    """A sentence that is not to be overlooked."""
+    """Format a sentence as a warning."""
     return [("warning", "! "), ("", one_line(text))]
 
 
 def command_line(text: str) -> Line:
-    """A command that is to be copied."""
+    """Format a command to copy."""
     return [(COMMAND, f"    {text}")]
 
 
 def _becomes_encrypted(plan: Plan, change: Change) -> bool:
-    """Whether a secret given as plain text is encrypted in the file to be written."""
+    """Whether a secret that was given as plain text will be encrypted in the file."""
     return change.is_secret and is_encrypted(str(plan.after.get(change.path))) and not is_encrypted(str(change.after))
 
 
 def shown_difference(plan: Plan) -> Difference:
-    """What the plan changes, each new secret as its masked text in place of what it is encrypted to."""
+    """The difference of a plan, with masked secrets instead of encrypted ones."""
     shown = {
         change.path: masked_secret(change.after)
         for change in plan.changes

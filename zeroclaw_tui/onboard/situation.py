@@ -1,4 +1,4 @@
-"""Where the wizard starts: which config it would write, which ZeroClaw reads it, and what memory is there."""
+"""The initial state of the wizard: the config to write, the ZeroClaw that reads it, and the existing stores."""
 
 from __future__ import annotations
 
@@ -33,38 +33,38 @@ from zeroclaw_tui.memory.query import EXCERPTS, NEWEST_STORED, MemoryFilter, Que
 from zeroclaw_tui.memory.text import counted, mask_secrets, with_tilde
 from zeroclaw_tui.scoring.profiles import parse_version
 
-_ROWS_LOOKED_AT = 50
+_SAMPLED_ROWS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A config.toml and what is around it."""
+    """A config.toml and its environment."""
 
     config_file: Path
     install: Install
     raw: bytes | None
-    """The bytes of the file, None where there is none yet."""
+    """The bytes of the file, None if there is none yet."""
     document: ConfigDocument
     target: Target
     binary: str | None = None
     """The real zeroclaw on PATH."""
     backend: str = "sqlite"
-    """The kind that counts today, overrides included."""
+    """The kind in use, including overrides."""
     found: tuple[str, ...] = ()
-    """Facts in words: "data/memory/brain.db: 2,431 memories"."""
+    """Facts about existing stores: "data/memory/brain.db: 2,431 memories"."""
     warnings: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     has_vectors: bool = False
-    """Whether the newest memories of a database here have vectors."""
+    """Whether the newest memories of a local database have vectors."""
 
     @property
     def config_dir(self) -> Path:
-        """The folder of the config, where `.secret_key` is too."""
+        """The folder of the config and of `.secret_key`."""
         return self.config_file.parent
 
     @property
     def own_dir(self) -> Path:
-        """Where this program keeps its own files for it."""
+        """The folder of this program's own files for the install."""
         return self.install.own_dir
 
     @property
@@ -74,16 +74,16 @@ class Situation:
 
     @property
     def has_no_key(self) -> bool:
-        """Whether there is no config.toml yet, or one of comments and blanks alone."""
+        """Whether there is no config.toml yet, or only one with comments and blank lines."""
         return not self.document.values
 
 
 def candidates(
     environ: Mapping[str, str], home: Path, *, config_dir: Path | None = None, workspace: Path | None = None
 ) -> tuple[Install, ...]:
-    """The installs that the wizard might write to, the one that wins first, one for each config dir; never empty.
+    """List the installs that the wizard could write to, the default first, one for each config dir; never empty.
 
-    Where nothing is there yet, it is the one ZeroClaw itself would make. Raises UsageError for a store without a config
+    If there is no install yet, it is the one that ZeroClaw would create. Raises UsageError for a store without a config
     dir, and Unreadable.
     """
     installs = candidate_installs(environ, home, config_dir=config_dir, workspace=workspace)
@@ -100,9 +100,9 @@ def candidates(
 
 
 async def situation_at(install: Install, environ: Mapping[str, str]) -> Situation:
-    """Read the config and look at what is there; never writes. The version is asked of the real binary.
+    """Read the config and inspect the stores, without writing. The version comes from the real binary.
 
-    Raises BrokenConfig for a config that the wizard must not touch, because it cannot be read or is of an unknown form.
+    Raises BrokenConfig for a config that the wizard must not edit, because it is unreadable or of an unknown format.
     """
     config_file = install.config_file
     assert config_file is not None, "a candidate always has a config dir"
@@ -122,7 +122,7 @@ async def situation_at(install: Install, environ: Mapping[str, str]) -> Situatio
     if not is_folder(install.root):
         install = read
     config = load_config(read, _without_ours(environ), version=version, values=document.values)
-    found, has_vectors = await _look_at_stores(config._replace(install=install))
+    found, has_vectors = await _inspect_stores(config._replace(install=install))
     return Situation(
         config_file=config_file,
         install=install,
@@ -139,7 +139,7 @@ async def situation_at(install: Install, environ: Mapping[str, str]) -> Situatio
 
 
 def warnings_then(situation: Situation, document: ConfigDocument) -> tuple[str, ...]:
-    """The warnings of loading the config with this document instead."""
+    """The warnings of loading the config with another document."""
     install, environ = _as_read(situation.install, situation.target), _without_ours(situation.environ)
     config = load_config(install, environ, version=situation.target.version, values=document.values)
     return _warnings(config, document, situation.config_dir)
@@ -154,7 +154,7 @@ def _warnings(config: MemoryConfig, document: ConfigDocument, config_dir: Path) 
 
 
 def _check_outline(document: ConfigDocument, config_file: Path) -> None:
-    """Raise BrokenConfig where a config is of a shape that no ZeroClaw known here reads."""
+    """Raise BrokenConfig for a config in a format that no known ZeroClaw version reads."""
     schema = document.get(("schema_version",), 1)
     is_number = isinstance(schema, int) and not isinstance(schema, bool)
     if not is_number or schema < 1:
@@ -177,10 +177,10 @@ def _check_outline(document: ConfigDocument, config_file: Path) -> None:
 
 
 def _target_of(document: ConfigDocument, install: Install, version: str | None) -> Target:
-    """Which form a file is written in, and which ZeroClaw reads it.
+    """Determine the format of a file, and the ZeroClaw version that reads it.
 
-    The file's own form, the layout on disk and the installed program say so. A file without any key is written in the
-    form of the installed program, and without one in the newest form.
+    They depend on the file, the layout on disk and the installed program. A file without keys gets the format of the
+    installed program, or else the newest format.
     """
     values = dict(document.values)
     form = target_of(values, install, Notes())
@@ -197,7 +197,7 @@ def _target_of(document: ConfigDocument, install: Install, version: str | None) 
 
 
 def _spells_aliases(values: Mapping[str, Any]) -> bool:
-    """Whether a config names `kind.alias`, or has a `[storage.<kind>.<alias>]`, whatever its schema."""
+    """Whether a config has `kind.alias` as its backend, or a `[storage.<kind>.<alias>]`, in any schema."""
     backend, storage = values.get("memory", {}).get("backend"), values.get("storage", {})
     kind, dot, _ = backend.strip().lower().partition(".") if isinstance(backend, str) else ("", "", "")
     if dot and kind in STORE_KINDS:
@@ -207,19 +207,19 @@ def _spells_aliases(values: Mapping[str, Any]) -> bool:
 
 
 def _as_read(install: Install, target: Target) -> Install:
-    """The install as its ZeroClaw takes it: >= 0.8.0 moves an old layout into `data` when it starts."""
+    """The install after ZeroClaw's start: >= 0.8.0 moves an old layout into `data`."""
     if target.is_modern and install.layout != "data" and install.config_dir is not None:
         return data_install(install.config_dir, install.rule)
     return install
 
 
 def _without_ours(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables except those of this program, because they do not describe the config."""
+    """The variables without those of this program, which do not affect ZeroClaw."""
     return {name: value for name, value in environ.items() if name not in (*OUR_DB_URLS, OTHERS_DB_URL)}
 
 
-async def _look_at_stores(config: MemoryConfig) -> tuple[tuple[str, ...], bool]:
-    """What memory the install has, and whether its database has vectors."""
+async def _inspect_stores(config: MemoryConfig) -> tuple[tuple[str, ...], bool]:
+    """List facts about the install's stores, and find out whether its database has vectors."""
     facts: list[str] = []
     has_vectors = False
     if exists(config.install.database):
@@ -231,13 +231,13 @@ async def _look_at_stores(config: MemoryConfig) -> tuple[tuple[str, ...], bool]:
 
 
 async def _store_fact(config: MemoryConfig, backend: str, place: Path) -> tuple[str, bool]:
-    """How many memories a store has and whether the newest have vectors, or a sentence why that is unknown."""
+    """The number of memories in a store as a sentence, or the error, and whether the newest ones have vectors."""
     memory = create_memory(config._replace(backend=backend, location=None, read_only=True))
     try:
         await memory.open()
         count = await memory.count()
-        # Counting vectors would pass over every row; the newest ones say whether any are made.
-        newest = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=_ROWS_LOOKED_AT))
+        # Counting vectors would scan every row; the newest ones show whether there are any.
+        newest = await memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=_SAMPLED_ROWS))
     except InspectorError as problem:
         return problem.message, False
     finally:

@@ -1,4 +1,4 @@
-"""Which settings a config has to have for the answers, and where each is in the file."""
+"""The settings that a config needs for the answers, and their places in the file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zeroclaw_tui.memory.errors import BrokenConfig
 from zeroclaw_tui.onboard.answers import AUTO_SAVE, DB_URL, NEEDED, PROFILE_SETTINGS, Answers, backend_defaults
 
 PROVIDER = f"{PROVIDER_CONFIG}.provider"
-"""It names the backend above memory.backend in ZeroClaw <= 0.7.5, and is no setting of its own."""
+"""It overrides memory.backend in ZeroClaw <= 0.7.5, and is not a setting of its own."""
 _PROVIDER_PATH: KeyPath = tuple(PROVIDER.split("."))
 _STORE_OF_OLD_FORM = re.compile(r"(?ms)^\[(?:storage\.provider\.config|memory\.qdrant)\].*?(?=^\[|\Z)")
 _ABOUT_THE_DEFAULTS = re.compile(r"(?m)^# These are the values written for this backend\..*\n(?:# .*\n)*")
@@ -24,9 +24,9 @@ _TIMEOUT_OF_OLD_FORM = re.compile(r"(?m)^# Seconds to wait for the database file
 
 
 def all_wanted(answers: Answers) -> dict[str, Any]:
-    """Each setting that has to be in the file with its value, in the order of writing.
+    """The settings that the file needs, with their values, in the order of writing.
 
-    Raises BrokenConfig where the file has a value of a wrong type for one of them.
+    Raises BrokenConfig if the file has a value of a wrong type for one of them.
     """
     names = list(_default_names(answers)) if answers.writes_defaults() else list(_profile_names(answers))
     names += [name for name in answers.given if name != BACKEND and _is_to_write(answers, name)]
@@ -36,7 +36,7 @@ def all_wanted(answers: Answers) -> dict[str, Any]:
     if backend is not None:
         wanted = {BACKEND: backend, **wanted}
     sections = {path_of(answers, name)[0] for name, value in wanted.items() if is_changed(answers, name, value)}
-    # ZeroClaw <= 0.7.5 does not start where [memory] lacks a key.
+    # ZeroClaw <= 0.7.5 does not start if [memory] lacks one of these keys.
     may_not_start = not answers.situation.target.is_modern and answers.situation.document.has(("memory",))
     if "memory" in sections or may_not_start:
         wanted = {**needed_settings(answers), **wanted}
@@ -47,38 +47,38 @@ def all_wanted(answers: Answers) -> dict[str, Any]:
 
 
 def _rank(name: str) -> int:
-    """Where a setting is in its table; settings of one rank keep their order."""
+    """The sort key of a setting in its table; the sort is stable."""
     if not name.startswith("storage."):
         return 0
     return 1 if name == PROVIDER else 2 if name in NEEDED.values() else 3
 
 
 def is_changed(answers: Answers, name: str, value: Any) -> bool:
-    """Whether the file has no value for a setting, or another one; an encrypted one is compared as plain text."""
+    """Whether the file has no value or another value for a setting; encrypted ones are compared decrypted."""
     written = _written_of(answers, name)
     return written is None or not (is_same(value, written) or is_same(value, before_of(answers, name)))
 
 
 def before_of(answers: Answers, name: str) -> Any:
-    """What the file says for a setting, a secret as plain text where it can be read; None where it says nothing."""
+    """The value of a setting in the file, decrypted if possible; None if there is none."""
     written = _written_of(answers, name)
     is_secret = name in SETTINGS and SETTINGS[name].is_secret
     return answers.current(name) if is_secret and written is not None else written
 
 
-def is_backend_asked(answers: Answers) -> bool:
-    """Whether somebody answered for the backend here, or it changes."""
+def is_backend_answered(answers: Answers) -> bool:
+    """Whether the backend is answered or changes."""
     return answers.changes_backend() or BACKEND in answers.given
 
 
 def in_force(answers: Answers, name: str) -> Any:
-    """The value that counts today: the file's, else ZeroClaw's own default."""
+    """The current value: the file's, else ZeroClaw's own default."""
     current = answers.current(name)
     return SETTINGS[name].default_for(answers.situation.target) if current is None else current
 
 
 def path_of(answers: Answers, name: str) -> KeyPath:
-    """Where a setting is, or would be, in the file."""
+    """The path of a setting in the file, existing or not."""
     if name == PROVIDER:
         return _PROVIDER_PATH
     return place_of(name, answers.situation.document, answers.situation.target, _alias_of(answers, name))
@@ -90,7 +90,7 @@ def is_same(one: Any, other: Any) -> bool:
 
 
 def _written_of(answers: Answers, name: str) -> Any:
-    """The file's own value of a setting, None where it has none. Raises BrokenConfig for a wrong type."""
+    """The file's own value of a setting, None if there is none. Raises BrokenConfig for a wrong type."""
     if name != PROVIDER:
         return written_value(name, answers.situation.document, answers.situation.target, _alias_of(answers, name))
     named = answers.situation.document.get(_PROVIDER_PATH)
@@ -108,9 +108,9 @@ def _alias_of(answers: Answers, name: str) -> str:
 
 
 def _provider_wanted(answers: Answers, wanted: dict[str, Any]) -> str | None:
-    """What storage.provider.config.provider has to be, None where it is right or need not be there.
+    """The new value of storage.provider.config.provider, None if it is right or not needed.
 
-    ZeroClaw >= 0.8.0 ignores it, but takes an old `[storage.provider.config]` for PostgreSQL's only where it says so.
+    ZeroClaw >= 0.8.0 ignores it, but uses an old `[storage.provider.config]` for PostgreSQL only if it says so.
     """
     target, kind = answers.situation.target, answers.backend()
     if target.schema >= NEWEST_SCHEMA:
@@ -120,11 +120,11 @@ def _provider_wanted(answers: Answers, wanted: dict[str, Any]) -> str | None:
     if named == kind:
         return None
     if target.is_modern:
-        names = [*wanted, *([DB_URL] if is_backend_asked(answers) else [])]
+        names = [*wanted, *([DB_URL] if is_backend_answered(answers) else [])]
         is_in_table = any(path_of(answers, name)[:-1] == _PROVIDER_PATH[:-1] for name in names)
         return kind if kind == "postgres" and is_in_table else None
     if named:
-        return kind if is_backend_asked(answers) else None
+        return kind if is_backend_answered(answers) else None
     return kind if kind == "postgres" and written is None and answers.changes_backend() else None
 
 
@@ -136,7 +136,7 @@ def _profile_names(answers: Answers) -> Iterator[str]:
 
 
 def _default_names(answers: Answers) -> Iterator[str]:
-    """The settings of the backend's defaults file that are to be written."""
+    """The settings of the backend's defaults file that have to be written."""
     for name in backend_defaults(answers.backend()):
         is_known = answers.situation.is_new or is_read(name, answers.situation.target)
         is_due = name in PROFILE_SETTINGS or (is_known and _written_of(answers, name) is None)
@@ -145,7 +145,7 @@ def _default_names(answers: Answers) -> Iterator[str]:
 
 
 def _is_to_write(answers: Answers, name: str) -> bool:
-    """Whether an answer belongs into the file."""
+    """Whether an answer has to be written."""
     given = answers.given[name]
     is_written = _written_of(answers, name) is not None
     if not is_read(name, answers.situation.target):
@@ -158,8 +158,8 @@ def _is_to_write(answers: Answers, name: str) -> bool:
 
 
 def _backend_value(answers: Answers) -> str | None:
-    """What memory.backend has to become, None where it does not change."""
-    if not is_backend_asked(answers):
+    """The new value of memory.backend, None if it does not change."""
+    if not is_backend_answered(answers):
         return None
     kind, alias = answers.backend(), answers.alias()
     full = _full_backend(answers, kind)
@@ -171,23 +171,23 @@ def _backend_value(answers: Answers) -> str | None:
 
 
 def _full_backend(answers: Answers, kind: str) -> str:
-    """The name as this file spells it. Below schema 3 the alias `default` is left out, because a name with a dot would
-    make ZeroClaw <= 0.7.5 switch to Markdown."""
+    """The backend in the format of this file. Below schema 3 the alias `default` is omitted, because a name with a dot
+    would make ZeroClaw <= 0.7.5 switch to Markdown."""
     target, alias = answers.situation.target, answers.alias(kind)
     is_alias_needed = target.schema >= NEWEST_SCHEMA or alias != DEFAULT_ALIAS
     return f"{kind}.{alias}" if target.has_aliases and is_alias_needed and not keeps_nothing(kind) else kind
 
 
 def needed_settings(answers: Answers) -> dict[str, Any]:
-    """What the file lacks of the keys that a [memory] has to have: ZeroClaw <= 0.7.5 does not start without `backend`
-    and `auto_save`, and 0.8.0 drops the section without `backend`."""
+    """The required keys that [memory] lacks: ZeroClaw <= 0.7.5 does not start without `backend` and `auto_save`, and
+    0.8.0 drops the section without `backend`."""
     needed: dict[str, Any] = {}
     target = answers.situation.target
     starts_without = target.version is not None and target.numbers >= (0, 8, 1)
     if _written_of(answers, BACKEND) is None and not starts_without:
-        # Where nobody answered, what the file alone means, whatever the environment says.
+        # Without an answer, use the meaning of the file alone, regardless of the environment.
         named = "" if target.is_modern else (_written_of(answers, PROVIDER) or "").strip().lower()
-        kind = answers.backend() if is_backend_asked(answers) else named or "sqlite"
+        kind = answers.backend() if is_backend_answered(answers) else named or "sqlite"
         needed[BACKEND] = _full_backend(answers, kind)
     if _written_of(answers, AUTO_SAVE) is None and not target.is_modern:
         needed[AUTO_SAVE] = answers.value(AUTO_SAVE)
@@ -195,15 +195,15 @@ def needed_settings(answers: Answers) -> dict[str, Any]:
 
 
 def first_key(target: Target) -> tuple[KeyPath, Any]:
-    """What a config without any key needs: ZeroClaw 0.1.2 to 0.1.8 do not start without `default_temperature`, and
-    0.7.3 and later take a file without `schema_version` for an older one."""
+    """The key that an empty config needs: ZeroClaw 0.1.2 to 0.1.8 do not start without `default_temperature`, and 0.7.3
+    and later treat a file without `schema_version` as an older one."""
     return (("schema_version",), target.schema) if target.schema > 1 else (("default_temperature",), 0.7)
 
 
 def new_document(backend: str, target: Target, paths: Iterable[KeyPath]) -> ConfigDocument:
-    """The commented file of a backend below its first key, in the form of the target.
+    """The commented defaults file of a backend below its first key, in the format of the target.
 
-    A key of `paths` that is in a comment is uncommented, so that its value lands in its place.
+    Keys of `paths` that are commented out are uncommented, so that their values are written at these places.
     """
     text = _ABOUT_THE_DEFAULTS.sub("", default_text(backend))
     if target.schema >= NEWEST_SCHEMA:

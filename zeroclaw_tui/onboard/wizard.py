@@ -1,4 +1,4 @@
-"""The whole wizard, for a person at a terminal."""
+"""The whole interactive wizard."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LABEL_CELLS = 11
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The options of the command line."""
+    """The command line options."""
 
     config_dir: Path | None = None
     workspace: Path | None = None
@@ -44,20 +44,20 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class WizardResult:
-    """The exit code, and what the person wants now: the config dir to inspect, or the real zeroclaw's arguments."""
+    """The exit code, and the next step: the config dir to inspect, or the arguments for the real zeroclaw."""
 
     exit_code: int
     inspect: Path | None = None
     real: tuple[str, ...] = ()
     config_dir: Path | None = None
-    """The config dir to name, where ZeroClaw would not find it by itself."""
+    """The config dir to pass, if ZeroClaw would not find it by default."""
 
 
 def run_wizard(asker: Asker, request: Request, environ: Mapping[str, str]) -> WizardResult:
-    """Candidates (two: asks), situation, what was found, the walk, writing, and what comes next.
+    """Choose the install, show what was found, ask the questions, write, and offer the next step.
 
-    Ctrl-C anywhere says whether anything was changed, and raises KeyboardInterrupt on; so does an input that ended,
-    with EOFError.
+    On Ctrl-C, say whether anything was changed and raise KeyboardInterrupt again; at the end of input, the same with
+    EOFError.
     """
     plan = None
     try:
@@ -98,7 +98,7 @@ def _install(asker: Asker, request: Request, environ: Mapping[str, str]) -> Inst
 
 
 def _after(asker: Asker, plan: Plan) -> WizardResult:
-    """Offer ZeroClaw's own next step where it is installed, and the inspector; enter alone ends here."""
+    """Offer ZeroClaw's own next step if it is installed, and the inspector; Enter alone ends the wizard."""
     situation = plan.answers.situation
     choices = [Choice("nothing", "Nothing now")]
     if situation.binary is not None:
@@ -114,7 +114,7 @@ def _after(asker: Asker, plan: Plan) -> WizardResult:
 
 
 def found_lines(answers: Answers) -> list[Line]:
-    """Which config.toml, for which ZeroClaw, chosen by which rule; which memory is there; warnings."""
+    """Lines about the config.toml, its ZeroClaw version and rule, the existing stores, and warnings."""
     situation, rule = answers.situation, answers.situation.install.rule
     facts = [_version_text(situation)]
     facts += [] if rule.startswith("the default") else [f"chosen by {one_line(rule)}"]
@@ -131,7 +131,7 @@ def found_lines(answers: Answers) -> list[Line]:
 
 
 def _memory(answers: Answers) -> Line:
-    """The backend in use, and the one that was chosen before the first question."""
+    """The backend in use, and the one chosen before the first question."""
     situation, given = answers.situation, answers.given.get(BACKEND)
     in_use = "default" if situation.is_new else "in use"
     chosen = f", then {answers.backend()} from {one_line(given.origin)}" if given else ""

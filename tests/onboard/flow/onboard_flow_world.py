@@ -14,7 +14,7 @@ from support.wizard_world import BACKENDS, World
 from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.plan import Plan
 from zeroclaw_tui.onboard.probes import Finding
-from zeroclaw_tui.onboard.questions import asked
+from zeroclaw_tui.onboard.questions import questions_for
 
 OLD = """# kept
 default_temperature = 0.7   # warm
@@ -153,4 +153,4 @@ def given(answers: Answers) -> dict[str, object]:
 
 
 def ids(answers: Answers) -> list[str]:
-    return [question.id for question in asked(answers)]
+    return [question.id for question in questions_for(answers)]

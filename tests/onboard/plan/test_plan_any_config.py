@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.places import MemoryConfig
 from support.wizard_world import BACKENDS, NEEDED, World, flat
 
-from zeroclaw_tui.onboard.answers import Answers, is_tightened
+from zeroclaw_tui.onboard.answers import Answers, shortens_retention
 from zeroclaw_tui.onboard.plan import Plan, apply_plan, make_plan
 
 ASKED = {
@@ -79,7 +79,7 @@ def text_as(like: Any, text: str) -> Any:
 def check_nothing_goes_sooner(before: MemoryConfig, after: MemoryConfig, asked: dict[str, str]) -> None:
     for name in RETENTION:
         if name not in asked:
-            assert not is_tightened(f"memory.{name}", getattr(before, name), getattr(after, name)), name
+            assert not shortens_retention(f"memory.{name}", getattr(before, name), getattr(after, name)), name
 
 
 @given(config=any_configs().filter(is_valid), asked_in_turn=st.lists(asks, min_size=1, max_size=3))

@@ -11,7 +11,7 @@ from support.wizard_world import BACKENDS, NEEDED, OLD, URL, World, flat
 
 from zeroclaw_tui.config.schema import default_values
 from zeroclaw_tui.config.secrets import KEY_FILE
-from zeroclaw_tui.onboard.answers import Given
+from zeroclaw_tui.onboard.answers import Answer
 from zeroclaw_tui.onboard.plan import apply_plan, make_plan
 
 NOBODY = 65534
@@ -106,7 +106,7 @@ def test_an_answer_that_says_what_is_true_anyway_or_of_another_store_is_not_writ
         ("memory.vector_weight", 0.7), ("memory.auto_save", True), ("memory.keyword_weight", 0.2),
         ("storage.postgres.table", "mine"),
     ):  # fmt: skip
-        answers = answers.with_given(name, Given(value, "answered"))
+        answers = answers.with_given(name, Answer(value, "answered"))
     assert [change.name for change in make_plan(answers).changes] == ["memory.keyword_weight"]
     assert [change.name for change in world.plan("storage.postgres.table=mine").changes] == ["storage.postgres.table"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from zeroclaw_tui.onboard.answers import Answers, Given, gather
+from zeroclaw_tui.onboard.answers import Answer, Answers, gather
 from zeroclaw_tui.onboard.probes import Finding, run_probe
 from zeroclaw_tui.onboard.situation import candidates, situation_at
 
@@ -28,7 +28,7 @@ def make_answers(folder: Path, config: str = "", environ: Mapping[str, str] | No
     candidate = candidates(variables, folder.parent, config_dir=folder)[0]
     answers = gather(asyncio.run(situation_at(candidate, variables)))
     for name, value in settings.items():
-        answers = answers.with_given(name.replace("__", "."), Given(value, "flag"))
+        answers = answers.with_given(name.replace("__", "."), Answer(value, "flag"))
     return answers
 
 
