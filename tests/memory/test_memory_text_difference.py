@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.memory.text_difference import MOST_COMPARED, MOST_SHOWN_LINES, diff_lines
+from zeroclaw_tui.memory.text_difference import MAX_LINE_PAIRS, MAX_LINES, diff_lines
 
 
 def signs(before: str, after: str) -> str:
@@ -46,12 +46,12 @@ def test_an_empty_side_is_all_removed_or_all_new() -> None:
 
 def test_texts_that_differ_throughout_are_not_searched_for_likeness() -> None:
     """Two long texts are reported at once as removed and added, without their common ends."""
-    count = int(MOST_COMPARED**0.5) + 1
+    count = int(MAX_LINE_PAIRS**0.5) + 1
     before, after = ("\n".join(["head", *(f"{name} {at % 7}" for at in range(count))]) for name in ("old", "new"))
     assert signs(before, after) == " " + "-" * count + "+" * count
     lines = diff_lines(before * 5, after * 5)
-    assert len(lines) == MOST_SHOWN_LINES + 1
-    assert lines[-1].text == f"{2 * (5 * count + 1) - 1 - MOST_SHOWN_LINES:,} more lines"
+    assert len(lines) == MAX_LINES + 1
+    assert lines[-1].text == f"{2 * (5 * count + 1) - 1 - MAX_LINES:,} more lines"
 
 
 def test_control_characters_are_shown_and_tabs_widened() -> None:

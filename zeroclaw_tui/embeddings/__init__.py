@@ -1,5 +1,5 @@
-"""Text to vectors, by an endpoint of the config or by a local hash.
+"""Embeddings of texts, from a configured endpoint or by local hashing.
 
-base.py has the contract (`Embedder`), endpoint.py calls a server and makes the embedder that a config names, local.py
-needs no server.
+base.py has the contract (`Embedder`), endpoint.py calls a server and creates the embedder of a config, local.py needs
+no server.
 """

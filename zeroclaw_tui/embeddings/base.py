@@ -1,4 +1,4 @@
-"""The contract of embedders, which turn texts into vectors, their errors, and why a config has none."""
+"""The contract of embedders, which convert texts to vectors, their errors, and the reasons for having none."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Announce = Callable[[str], None]
 
 
 class RetryPolicy(NamedTuple):
-    """How often to ask a busy endpoint, and the waits in seconds: they double unless the endpoint names one."""
+    """The number of tries with a busy endpoint, and the waits in seconds, which double unless the endpoint sets one."""
 
     tries: int
     first_wait: float
@@ -35,7 +35,7 @@ class RetryPolicy(NamedTuple):
 
 
 class Embedder(ABC):
-    """One embedding model. What is not abstract here is right for a model on this machine."""
+    """One embedding model. The defaults of the other methods suit a model on this machine."""
 
     dimensions: int
     is_remote = False
@@ -44,21 +44,21 @@ class Embedder(ABC):
 
     @abstractmethod
     async def embed(self, text: str) -> np.ndarray:
-        """Give the vector of a memory's text, shape (dimensions,), float32. Raises EmbeddingFailed."""
+        """Embed the text of a memory: shape (dimensions,), float32. Raises EmbeddingFailed."""
 
     async def embed_many(self, texts: Sequence[str]) -> list[np.ndarray]:
-        """Give the vectors of memories' texts, in their order.
+        """Embed the texts of memories, in their order.
 
-        Raises EmbeddingFailed; InputRejectedError if the endpoint might take each text by itself.
+        Raises EmbeddingFailed; InputRejectedError if the endpoint may accept the texts one by one.
         """
         return [await self.embed(text) for text in texts]
 
     async def query(self, text: str) -> np.ndarray:
-        """Give the vector of a query, from the cache if there is one. Raises EmbeddingFailed."""
+        """Embed a query, using the cache if there is one. Raises EmbeddingFailed."""
         return await self.embed(text)
 
     def is_cached(self, query: str) -> bool:
-        """Whether the vector of a query is there without a request."""
+        """Whether the vector of a query is available without a request."""
         return True
 
     def on_first_request(self, announce: Announce) -> None:
@@ -66,13 +66,13 @@ class Embedder(ABC):
         self._announce = announce if self.is_remote else None
 
     def announce(self, sentence: str) -> None:
-        """Pass on what is said about a request that is about to be sent, if it is the first."""
+        """Call the announcer with a sentence about a request, if it is the first."""
         announce, self._announce = self._announce, None
         if announce is not None:
             announce(sentence)
 
     def with_retries(self, retries: RetryPolicy) -> Embedder:
-        """Return an embedder for a long job, which asks a busy endpoint again by this policy; the caller closes it."""
+        """Return an embedder for a long job that retries by this policy; the caller closes it."""
         return self
 
     async def close(self) -> None:
@@ -80,32 +80,32 @@ class Embedder(ABC):
 
 
 class WrongDimensionError(EmbeddingFailed):
-    """The endpoint sent a vector with `found` dimensions, which is another number than the configured one."""
+    """The endpoint sent a vector with `found` dimensions, not with the configured number."""
 
     found = 0
 
 
 class ApiKeyError(EmbeddingFailed):
-    """The endpoint wants an API key, or another one."""
+    """The endpoint requires an API key, or a different one."""
 
 
 class EndpointBusyError(EmbeddingFailed):
-    """The endpoint may answer later; `retry_after` are the seconds it asks to wait, None if it does not say."""
+    """The endpoint may answer later; `retry_after` is the requested wait in seconds, None if there is none."""
 
     retry_after: float | None = None
 
 
 class InputRejectedError(EmbeddingFailed):
-    """The endpoint does not take these texts: too long, too many at once, or empty."""
+    """The endpoint rejects these texts: too long, too many at once, or empty."""
 
 
 def estimate_tokens(characters: int) -> int:
-    """Estimate the tokens of a text from its length in characters, as is right for English."""
+    """Estimate the tokens of an English text from its length in characters."""
     return -(-characters // _CHARACTERS_PER_TOKEN)
 
 
 def request_sentence(host: str, model: str, texts: int, characters: int, *, is_query: bool = False) -> str:
-    """Say which host is about to get how much text, queries or memories, and that it leaves this machine."""
+    """Make the sentence about a request: its host, the amount of text, and that the text leaves this machine."""
     if texts > 1:
         subject, leaving = f"the vectors of {texts:,} {'queries' if is_query else 'texts'}", "the texts leave"
     else:
@@ -125,7 +125,7 @@ def is_web_address(url: str) -> bool:
 
 
 def endpoint_url(provider: str) -> str:
-    """Give the URL to which texts for `openai`, `openrouter` or `custom:<url>` are posted.
+    """Return the URL for POST requests to `openai`, `openrouter` or `custom:<url>`.
 
     As in every ZeroClaw version: a base that ends in /embeddings is the URL itself, a base with another path gets
     /embeddings, and a base without a path gets /v1/embeddings.
@@ -138,12 +138,12 @@ def endpoint_url(provider: str) -> str:
 
 
 def endpoint_host(provider: str) -> str:
-    """Give the host of the endpoint URL, without user and password; "" if there is none."""
+    """Return the host of the endpoint URL, without user and password; "" if there is none."""
     return urlsplit(endpoint_url(provider)).hostname or ""
 
 
 def why_no_embedder(config: EmbeddingConfig, purpose: str = "to search by meaning too") -> str | None:
-    """Say in one sentence why a config has no embedder and which setting helps; None if it has one."""
+    """Explain in one sentence why a config has no embedder and which setting helps; None if it has one."""
     provider = config.provider
     if provider in ("", "none"):
         return f"no embeddings configured; set memory.embedding_provider ({_PROVIDERS}) {purpose}."

@@ -1,4 +1,4 @@
-"""Vectors from an endpoint that speaks OpenAI's embeddings protocol, with retries, and the choice of an embedder."""
+"""Embeddings from an endpoint with OpenAI's protocol, with retries, and the creation of a config's embedder."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 _CONNECT_SECONDS = 5.0
 _SECONDS = 20.0
-_BATCH_SECONDS = 120.0  # A small machine of one's own makes a few vectors a second.
+_BATCH_SECONDS = 120.0  # A small local machine embeds a few texts a second.
 _BATCH_SIZE = 64
-_MOST_REJECTED = 3
+_MAX_REJECTED = 3
 _EFFECT = "Until it answers, ZeroClaw's own recall fails as a whole and the agent gets no memories."
 _NOT_CHECKED = "ZeroClaw does not check this: it then finds nothing by vector."
 _KEY_HINT = "Set memory.embedding_api_key, or the key of the provider."
@@ -46,14 +46,14 @@ BACKGROUND = RetryPolicy(tries=6, first_wait=1.0, longest_wait=120.0)
 class OpenAIEmbedder(Embedder):
     """OpenAI, OpenRouter or any `custom:<url>`; the vectors of queries are cached.
 
-    httpx takes proxies from the environment, except for an endpoint on this machine. Redirects are not followed, so
-    that the key only goes to the configured address.
+    Proxies are read from the environment, except for an endpoint on this machine. Redirects are not followed, so that
+    the API key is only sent to the configured address.
     """
 
     def __init__(
         self, config: EmbeddingConfig, retries: RetryPolicy = INTERACTIVE, *, seconds: float = _SECONDS
     ) -> None:
-        """`seconds` is how long the request of a single text may take."""
+        """`seconds` is the timeout of a request for a single text."""
         self._config = config
         self.dimensions = config.dimensions
         self.url = endpoint_url(config.provider)
@@ -78,7 +78,7 @@ class OpenAIEmbedder(Embedder):
     async def query(self, text: str) -> np.ndarray:
         if text not in self._queries:
             self._announce_texts([text], is_query=True)
-            # A vector of zeros counts: ZeroClaw asks whether there is a vector, not what is in it.
+            # A vector of zeros is valid: ZeroClaw only checks that there is a vector.
             self._queries[text] = (await self._request([text]))[0]
         return self._queries[text]
 
@@ -98,12 +98,12 @@ class OpenAIEmbedder(Embedder):
         self.announce(request_sentence(self._host, self._config.model, len(texts), characters, is_query=is_query))
 
     async def _request(self, texts: Sequence[str]) -> list[np.ndarray]:
-        """Send one request, again while the endpoint is busy and the retry policy allows it."""
+        """Send one request, and retry while the endpoint is busy and the retry policy allows it."""
         tries, first_wait, longest_wait, sleep = self._retries
         for attempt in range(1, tries + 1):
             try:
                 answer = await self._post(texts)
-                # In a thread, because parsing 64 long vectors would make the screen stutter.
+                # On a thread, because parsing 64 long vectors would block the screen.
                 return await asyncio.to_thread(self._parse, answer, len(texts))
             except EndpointBusyError as busy:
                 wait = first_wait * 2 ** (attempt - 1) if busy.retry_after is None else busy.retry_after
@@ -117,7 +117,7 @@ class OpenAIEmbedder(Embedder):
         raise AssertionError("a retry policy allows at least one try")
 
     async def _post(self, texts: Sequence[str]) -> bytes:
-        """Give the body of the answer to one request."""
+        """Send one request and return the body of the response."""
         import httpx
 
         seconds = self._seconds if len(texts) == 1 else _BATCH_SECONDS
@@ -127,7 +127,7 @@ class OpenAIEmbedder(Embedder):
         headers = self._headers()
         try:
             if self._client is None:
-                # A client with a transport of its own uses no proxy.
+                # A client with its own transport uses no proxy.
                 own = None if self.is_remote else httpx.AsyncHTTPTransport()
                 self._client = httpx.AsyncClient(transport=own)
         except (ValueError, ImportError, httpx.InvalidURL):
@@ -219,7 +219,7 @@ class OpenAIEmbedder(Embedder):
         return self._error("broke off instead of answering", hint, EndpointBusyError)
 
     def _error(self, problem: str, hint: str, kind: type[EmbeddingFailed] = EmbeddingFailed) -> EmbeddingFailed:
-        """Name the endpoint by its URL without user, password, query and key."""
+        """Make an error that names the endpoint by its URL, without user, password, query and key."""
         parts = urlsplit(self.url)
         url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         if self._key:
@@ -229,7 +229,7 @@ class OpenAIEmbedder(Embedder):
 
 
 def create_embedder(config: EmbeddingConfig) -> tuple[Embedder | None, str | None]:
-    """Create the embedder that a config names; otherwise give None and one sentence which setting helps.
+    """Create the embedder of a config, or return None and one sentence on which setting helps.
 
     Provider names must match exactly, as in ZeroClaw, which silently treats every unknown name as none.
     """
@@ -242,15 +242,15 @@ def create_embedder(config: EmbeddingConfig) -> tuple[Embedder | None, str | Non
 
 
 def _index(item: Any) -> float:
-    """The position of an item of an answer; items without one stay in their order."""
+    """The index of an item in a response; items without one keep their order."""
     index = item.get("index") if isinstance(item, dict) else None
     return index if isinstance(index, float) else 0.0
 
 
 async def embed_each(embedder: Embedder, texts: Sequence[str]) -> list[np.ndarray | InputRejectedError]:
-    """Give a vector of each text, or the error of a rejected one; texts that are rejected together are sent one by one.
+    """Embed each text, or return the error of a rejected one; texts that are rejected together are sent one by one.
 
-    Raises EmbeddingFailed for what concerns all texts, such as an endpoint that rejects three of them in a row.
+    Raises EmbeddingFailed for errors of the endpoint, such as rejecting three texts in a row.
     """
     if len(texts) > 1:
         try:
@@ -266,13 +266,13 @@ async def embed_each(embedder: Embedder, texts: Sequence[str]) -> list[np.ndarra
         except InputRejectedError as error:
             results.append(error)
             rejected_in_a_row += 1
-            if rejected_in_a_row == _MOST_REJECTED:
+            if rejected_in_a_row == _MAX_REJECTED:
                 raise
     return results
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or an address is this machine itself."""
+    """Whether a host name or an address is this machine itself."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     import ipaddress
@@ -284,7 +284,7 @@ def is_loopback(host: str) -> bool:
 
 
 def tls_error_message(error: BaseException) -> tuple[str, str] | None:
-    """Give the end of a sentence and a hint for a request that failed because of TLS, None for another failure."""
+    """Return the end of a sentence and a hint for a request that failed because of TLS, None for other errors."""
     import ssl
 
     cause: BaseException | None = error

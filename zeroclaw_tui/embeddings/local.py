@@ -32,27 +32,27 @@ _SHORTEST_WITH_TRIGRAMS = 4
 
 
 class LocalEmbedder(Embedder):
-    """Texts that share words, or words of one stem, get similar vectors; synonyms do not.
+    """Texts that share words, or words with the same stem, get similar vectors; synonyms do not.
 
-    ZeroClaw does not know the provider "local" and treats it as none, so these vectors never reach an agent.
+    ZeroClaw does not have the provider "local" and treats it as none, so these vectors never reach an agent.
     """
 
     def __init__(self, config: EmbeddingConfig) -> None:
         self.dimensions = config.dimensions
 
     async def embed(self, text: str) -> np.ndarray:
-        """Give the vector of a text, shape (dimensions,), float32, of length 1; all zeros for a text without words."""
+        """Embed a text: shape (dimensions,), float32, of length 1; all zeros for a text without words."""
         import numpy as np
 
         return np.frombuffer(local_vector(text, self.dimensions), dtype="<f4").astype(np.float32)
 
 
 def local_vector(text: str, dimensions: int) -> bytes:
-    """Give the vector of a text as ZeroClaw stores one: `dimensions` little-endian float32 of Euclidean length 1.
+    """Embed a text in the format of ZeroClaw's column: `dimensions` little-endian float32 of Euclidean length 1.
 
-    Features are lower-case words, each CJK character by itself, and the character trigrams of words of four letters
-    and more, which bring words of one stem together. English function words count little, and repetition counts by
-    its square root. Each feature's SHA-256 selects one component and a sign.
+    Features are lower-case words, single CJK characters, and the character trigrams of words of four or more letters,
+    which make words with the same stem similar. English function words have a low weight, and repetition counts by its
+    square root. Each feature's SHA-256 selects one component and a sign.
     """
     components = [0] * dimensions
     for feature, weight in _weighted_features(text).items():

@@ -1,4 +1,4 @@
-"""SQLite databases of any program: opened for reading or writing, explained, copied, and who has them open."""
+"""SQLite databases of any program: opening, copying, explaining errors, and finding processes that use them."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from zeroclaw_tui.memory.text import is_unicode, one_line
 
 Answer = TypeVar("Answer")
 FileIdentity = tuple[int, int]
-"""Device and inode: a file that replaces another under the same name has another identity."""
+"""Device and inode: a file that replaces another one at the same path has a different identity."""
 
 BUSY_SECONDS = 5.0
-"""How long a read or a write waits for another program's lock."""
+"""The timeout of a read or write that waits for another program's lock."""
 
 DATABASE_HEADER = b"SQLite format 3\0"
 """The start of every database that is not empty (SQLite's file format, section 1.3)."""
 
-READ_AT_ONCE = 16_000_000
+CHUNK_SIZE = 16_000_000
 _ANOTHER_FILE = "Give the path of a brain.db, a workspace or a ZeroClaw config directory."
 PROCESSES = Path("/proc")
 """Where Linux lists processes and their open files; other systems have no such folder."""
 _STOP = "Stop it (ZeroClaw as a service: `zeroclaw service stop`), then do it again."
-_PAGES_AT_ONCE = 4096
+_PAGES_PER_STEP = 4096
 _PROBE_BYTES = 64 * 1024  # More than the smallest file that SQLite needs next to a database, which has 32 KiB.
 _SPARE_BYTES = 8 * 1024 * 1024
 
 _raw_databases: dict[FileIdentity, int] = {}
-"""The open descriptors of databases."""
+"""The open file descriptors of databases."""
 _raw_readers = Counter[int]()
-"""How many readers use a descriptor."""
+"""The number of readers of each descriptor."""
 _raw_guard = threading.Lock()
 
 
@@ -57,18 +57,18 @@ class UnfinishedWrite(Unreadable):
 
 
 class ReadOnlyConnection(sqlite3.Connection):
-    """A connection that says how it was opened."""
+    """A connection with a notice about how it was opened."""
 
     notice: str | None = None
     """Why the database is read as it was when it was opened; None if it is read as usual."""
 
 
 def connect_read_only_blocking(path: Path) -> ReadOnlyConnection:
-    """Open a database read-only, for use by one thread at a time. Raises InspectorError kinds.
+    """Open a database read-only, for use by one thread at a time. Raises subclasses of InspectorError.
 
-    Text that is not valid UTF-8 comes back with surrogate escapes, so reading text never fails. In a read-only
-    directory SQLite cannot create its -shm file; then the file is read as it is now, and the connection's `notice` says
-    so.
+    Text that is not valid UTF-8 is returned with surrogate escapes, so reading text never fails. In a read-only
+    directory SQLite cannot create its -shm file; then the current state of the file is read, and the connection's
+    `notice` says so.
     """
     check_file(path)
     with translate_sqlite_errors(path):
@@ -91,9 +91,9 @@ def connect_read_only_blocking(path: Path) -> ReadOnlyConnection:
 
 @contextmanager
 def translate_sqlite_errors(path: Path) -> Iterator[None]:
-    """Turn sqlite3's errors into InspectorError kinds, with what to do next.
+    """Translate sqlite3's errors to subclasses of InspectorError with hints.
 
-    An interrupted statement becomes SearchInterrupted. Mistakes of this program stay sqlite3 errors.
+    An interrupted statement raises SearchInterrupted. Programming errors remain sqlite3 errors.
     """
     try:
         yield
@@ -111,17 +111,17 @@ def translate_sqlite_errors(path: Path) -> Iterator[None]:
 
 
 def check_file(path: Path) -> None:
-    """Raise Unreadable for a file that is no database, NothingYet for one that ZeroClaw would create; open nothing.
+    """Raise Unreadable if a file is not a database, NothingYet if ZeroClaw would create it, without opening it.
 
-    An empty file is refused because SQLite deletes its -wal file when it opens it.
+    An empty file is refused because SQLite would delete its -wal file.
     """
     found = status_of(path)
     if found is None:
         kind = Unreadable if file_size(wal_file(path)) else NothingYet
         raise kind(f"There is no file {path}.", hint=_ANOTHER_FILE, title=Unreadable.title)
     if not stat.S_ISREG(found.st_mode):
-        what = "is a directory, not a database" if stat.S_ISDIR(found.st_mode) else "is not a regular file"
-        raise Unreadable(f"{path} {what}.", hint=_ANOTHER_FILE)
+        problem = "is a directory, not a database" if stat.S_ISDIR(found.st_mode) else "is not a regular file"
+        raise Unreadable(f"{path} {problem}.", hint=_ANOTHER_FILE)
     if not os.access(path, os.R_OK):
         raise Unreadable(f"You have no permission to read {path}.", hint="Run this as the user that runs ZeroClaw.")
     if found.st_size == 0 and file_size(wal_file(path)):
@@ -135,7 +135,7 @@ def check_file(path: Path) -> None:
 
 
 def file_identity(path: Path) -> FileIdentity | None:
-    """Identify the file at a path; None if none can be seen."""
+    """Identify the file at a path; None if it is missing or inaccessible."""
     try:
         found = path.stat()
     except OSError:
@@ -144,18 +144,18 @@ def file_identity(path: Path) -> FileIdentity | None:
 
 
 def wal_file(path: Path) -> Path:
-    """Give the path of a database's write-ahead log."""
+    """Return the path of a database's write-ahead log."""
     return path.with_name(path.name + "-wal")
 
 
 @contextmanager
 def raw_descriptor(name: str | Path, flags: int = os.O_RDONLY | os.O_CLOEXEC) -> Iterator[int]:
-    """Open a file to read its bytes, at offset 0, and give the descriptor. Raises OSError.
+    """Open a file to read its bytes, and yield the descriptor at offset 0. Raises OSError.
 
     The descriptor of a database stays open until the database is deleted: when a process closes any descriptor of a
-    file, POSIX drops all its locks on that file, also those of SQLite's connections, and another program may then
-    remove the write-ahead log under them (https://sqlite.org/howtocorrupt.html, section 2.2). Users of one database
-    share the offset; `os.pread` needs none.
+    file, POSIX drops all its locks on that file, including those of SQLite's connections, and another program may then
+    delete the write-ahead log they use (https://sqlite.org/howtocorrupt.html, section 2.2). Readers of one database
+    share the offset, which `os.pread` does not use.
     """
     with _raw_guard:
         for identity, known in list(_raw_databases.items()):
@@ -165,7 +165,7 @@ def raw_descriptor(name: str | Path, flags: int = os.O_RDONLY | os.O_CLOEXEC) ->
         shared = _raw_databases.get((found.st_dev, found.st_ino))
         descriptor = os.open(name, flags) if shared is None else shared
         found = os.fstat(descriptor)
-        # SQLite takes an empty file for a database too.
+        # SQLite accepts an empty file as a database too.
         is_database = shared is not None or (
             stat.S_ISREG(found.st_mode) and os.pread(descriptor, len(DATABASE_HEADER), 0) in (DATABASE_HEADER, b"")
         )
@@ -195,19 +195,19 @@ def is_database(path: Path) -> bool:
 
 
 def iter_raw_chunks(path: Path) -> Iterator[bytes]:
-    """Read a file in pieces of some megabytes. Raises OSError."""
+    """Read a file in chunks of some megabytes. Raises OSError."""
     with raw_descriptor(path) as descriptor:
         offset = 0
-        while piece := os.pread(descriptor, READ_AT_ONCE, offset):
+        while piece := os.pread(descriptor, CHUNK_SIZE, offset):
             offset += len(piece)
             yield piece
 
 
 @contextmanager
 def open_immutable(path: Path) -> Iterator[tuple[sqlite3.Connection, str]]:
-    """Open a database without creating files next to it; give a sentence on what was not read as well.
+    """Open a database without creating files next to it; also yield a sentence on what was not read.
 
-    A log can only be read without creating files if its -shm file exists. Raises InspectorError kinds.
+    Without creating files, a log can only be read if its -shm file exists. Raises subclasses of InspectorError.
     """
     check_file(path)
     has_log = file_size(wal_file(path)) > 0
@@ -222,7 +222,7 @@ def open_immutable(path: Path) -> Iterator[tuple[sqlite3.Connection, str]]:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit everything in the block, or nothing."""
+    """Commit the block, or roll it back on an exception."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -240,7 +240,7 @@ def columns_of(connection: sqlite3.Connection, table: str) -> tuple[str, ...]:
 
 
 def tables_of_rows(connection: sqlite3.Connection) -> list[str]:
-    """List the tables with rows of their own: no views, no keyword indexes, no tables of SQLite."""
+    """List the tables with their own rows: no views, no keyword indexes, no internal tables of SQLite."""
     found = [
         (as_text(name), as_text(sql).upper().startswith("CREATE VIRTUAL"))
         for name, sql in connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
@@ -250,7 +250,7 @@ def tables_of_rows(connection: sqlite3.Connection) -> list[str]:
 
 
 def has_tables(path: Path, *names: str) -> bool:
-    """Whether a file is a database with tables of these names; False for one that cannot be read. Blocks."""
+    """Whether a file is a database with tables of these names; False if it cannot be read. Blocks."""
     try:
         with closing(connect_read_only_blocking(path)) as connection, translate_sqlite_errors(path):
             return set(names) <= set(tables_of_rows(connection))
@@ -259,8 +259,8 @@ def has_tables(path: Path, *names: str) -> bool:
 
 
 def _opened(path: Path, mode: str) -> ReadOnlyConnection:
-    # Views and triggers of a database from elsewhere must not call functions with side effects. SQLite opens lazily:
-    # only the first read finds what is wrong with the file.
+    # Views and triggers of an untrusted database must not call functions with side effects. SQLite opens lazily:
+    # only the first read detects a broken file.
     first_read = "SELECT count(*) FROM sqlite_master"
     return _connect(path, mode, "PRAGMA query_only = ON", "PRAGMA trusted_schema = OFF", first_read)
 
@@ -277,7 +277,7 @@ def _connect(path: Path, mode: str, *statements: str) -> ReadOnlyConnection:
     # Invalid UTF-8 becomes lone surrogates, which encode back unchanged.
     connection.text_factory = as_text
     try:
-        # If another program truncates a file that SQLite has mapped into memory, the system kills this process.
+        # If another program truncated a file that SQLite has mapped into memory, the system would kill this process.
         for statement in ("PRAGMA mmap_size = 0", *statements):
             connection.execute(statement).fetchall()
     except BaseException:
@@ -312,7 +312,7 @@ def explain_sqlite_error(path: Path, name: str, error: sqlite3.Error) -> Inspect
 
 
 def is_for_want_of_room(folder: Path, error: OSError | sqlite3.Error) -> bool:
-    """Whether an error means that the disk of a folder is full, which SQLite reports under many names. Blocks."""
+    """Whether an error means that the disk of a folder is full, for which SQLite has many error codes. Blocks."""
     import tempfile
 
     if getattr(error, "sqlite_errorname", None) == "SQLITE_FULL":
@@ -328,9 +328,9 @@ def is_for_want_of_room(folder: Path, error: OSError | sqlite3.Error) -> bool:
 
 
 def connect_to_write(path: Path, *, zero: bool = False) -> sqlite3.Connection:
-    """Open a database to write it, for use by one thread at a time. Raises Unreadable, sqlite3.Error.
+    """Open a database for writing, for use by one thread at a time. Raises Unreadable, sqlite3.Error.
 
-    A commit is durable. With `zero` freed space is overwritten with zeros.
+    Commits are durable. With `zero`, freed space is overwritten with zeros.
     """
     check_file(path)
     zeroes = ["PRAGMA secure_delete = ON"] if zero else []
@@ -338,13 +338,13 @@ def connect_to_write(path: Path, *, zero: bool = False) -> sqlite3.Connection:
 
 
 def roll_back_hot_journal(path: Path) -> None:
-    """Let SQLite roll back a write that a killed program left in its journal. Raises InspectorError kinds."""
+    """Let SQLite roll back an unfinished write of a killed program. Raises subclasses of InspectorError."""
     with translate_sqlite_errors(path), closing(connect_to_write(path)) as connection:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
 
 def why_not_writable(path: Path) -> str | None:
-    """Say why this user may not write a database, its folder, or its -wal and -shm files; None if that is allowed."""
+    """Explain why this user cannot write a database, its folder, or its -wal and -shm files; None if it is allowed."""
     file = path.resolve()
     if not os.access(file.parent, os.W_OK):
         return f"You have no permission to write to the directory {file.parent}."
@@ -370,9 +370,9 @@ def quoted(name: str) -> str:
 
 
 def bound(values: Iterable[Any]) -> tuple[str, list[Any]]:
-    """Give comma-separated placeholders, and what to bind, for values that were read from a database.
+    """Return comma-separated placeholders, and the parameters, for values that were read from a database.
 
-    The sqlite3 module refuses text with surrogate escapes; such text is bound as bytes and cast back.
+    The sqlite3 module rejects text with surrogate escapes; such text is bound as bytes and cast back.
     """
     ready = list(values)
     marks = ["?"] * len(ready)
@@ -382,13 +382,13 @@ def bound(values: Iterable[Any]) -> tuple[str, list[Any]]:
             try:
                 ready[at] = value.encode("utf-8", "surrogateescape")
             except UnicodeEncodeError:
-                # A lone surrogate of a command line or a JSON file is no byte of a database.
+                # A lone surrogate from a command line or from JSON does not stand for a byte.
                 ready[at] = value.encode("utf-8", "surrogatepass")
     return ", ".join(marks), ready
 
 
 def assignments(values: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    """Give the assignments of an UPDATE, and what to bind, for values as `bound` takes them."""
+    """Return the assignments of an UPDATE, and the parameters, for values as in `bound`."""
     marks, ready = zip(*(bound([value]) for value in values.values()), strict=True)
     settings = ", ".join(f"{quoted(name)} = {mark}" for name, mark in zip(values, marks, strict=True))
     return settings, [one for some in ready for one in some]
@@ -397,14 +397,14 @@ def assignments(values: Mapping[str, Any]) -> tuple[str, list[Any]]:
 def processes_using(path: Path) -> tuple[str, ...] | None:
     """List the other processes that have a database or its log open, each as "zeroclaw (process 812)".
 
-    None if the system does not say. Linux lists open files in /proc, those of other users' processes only for root.
+    None if the system cannot tell. Linux lists open files in /proc, those of other users' processes only for root.
     """
     if not (PROCESSES / "self" / "fd").is_dir():
         return None
     wanted = {identity for file in (path, wal_file(path)) if (identity := file_identity(file)) is not None}
     found: list[str] = []
     for process in sorted(int(name) for name in os.listdir(PROCESSES) if name.isdecimal()):
-        # A process may end in the meantime, and other users' processes are closed to us.
+        # A process may end at the same time, and other users' processes are not accessible.
         with suppress(OSError):
             opened = (PROCESSES / str(process) / "fd").iterdir()
             if process != os.getpid() and any(file_identity(file) in wanted for file in opened):
@@ -429,7 +429,7 @@ def exclusive_connection(path: Path) -> Iterator[sqlite3.Connection]:
     require_unused(path)
     with closing(connect_to_write(path)) as connection:
         try:
-            # In this mode the first access takes the lock for good; with a write-ahead log, SQLite only gives it if
+            # In this mode the first access takes the lock permanently; with a write-ahead log, SQLite only grants it if
             # there is no other connection, not even an idle one.
             connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
             connection.execute("BEGIN EXCLUSIVE")
@@ -451,8 +451,8 @@ def require_exclusive(path: Path) -> None:
 def copy_database(path: Path, target: Path, check: Callable[..., object]) -> None:
     """Copy a database with its write-ahead log to a new file, 0600, while other programs use it.
 
-    `check` is called now and then, and ends the copy by raising; the caller then removes what was written. Raises
-    InspectorError kinds, OSError, sqlite3.Error.
+    `check` is called regularly, and cancels the copy by raising; the caller then deletes the incomplete file. Raises
+    subclasses of InspectorError, OSError, sqlite3.Error.
     """
     os.close(new_file(target))
     with (
@@ -464,17 +464,17 @@ def copy_database(path: Path, target: Path, check: Callable[..., object]) -> Non
 
 
 def back_up(path: Path, source: sqlite3.Connection, copy: sqlite3.Connection, check: Callable[..., object]) -> None:
-    """Copy the open database of a path while other programs use it; `check` is called now and then."""
+    """Copy an open database while other programs use it; `check` is called regularly."""
     with translate_sqlite_errors(path):
-        # Without an open read, every write of another program would restart the copy.
+        # Without a read transaction, every write of another program would restart the copy.
         source.execute("BEGIN")
         source.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    source.backup(copy, pages=_PAGES_AT_ONCE, progress=check)
+    source.backup(copy, pages=_PAGES_PER_STEP, progress=check)
     source.execute("ROLLBACK")
 
 
 def check_room(path: Path, *, copies: int, folder: Path) -> None:
-    """Raise DiskFull if a folder's disk has no room for so many copies of a database and its log, and a reserve."""
+    """Raise DiskFull if a folder's disk has no room for `copies` of a database with its log, and a reserve."""
     needed = copies * (file_size(path) + file_size(wal_file(path)))
     import shutil  # Deferred: it imports every compression module.
 

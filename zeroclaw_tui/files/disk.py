@@ -1,8 +1,8 @@
-"""Files on a disk, replaced atomically and durably, and readable by their owner only.
+"""Replace files atomically and durably, readable by their owner only.
 
-An unfinished file has this program's mark in its name (`.brain.db.zeroclaw-tui-0123456789abcdef.tmp`), and its writer
-holds a flock(2) on it: whoever gets that lock knows that the writer has ended, and may remove the file. Whoever creates
-an unfinished file first removes those of killed runs next to it.
+A temporary file has this program's mark in its name (`.brain.db.zeroclaw-tui-0123456789abcdef.tmp`), and its writer
+holds a flock(2) on it: a process that gets the lock knows that the writer has ended, and may delete the file. Before
+creating a temporary file, those of killed runs next to it are deleted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 MAKE_ROOM = "Make room on that disk (old backups and logs, for instance), then do it again."
 _MARK = ".zeroclaw-tui-"
 _TEMP_NAME = re.compile(rf"\..+{re.escape(_MARK)}[0-9a-f]{{16}}(\.tmp)?")
-_LONGEST_STEM = 200  # With the mark, a name stays below the 255 bytes that file systems allow.
+_MAX_STEM_BYTES = 200  # With the mark, a name stays below the 255 bytes that file systems allow.
 _UNSUPPORTED = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP})
 """The errors of a file system without fsync of folders, hard links or locks."""
 _ATTEMPTS = 20
@@ -35,11 +35,11 @@ Result = TypeVar("Result")
 
 
 class FileChangedError(Exception):
-    """The file is no longer what was read; nothing was written."""
+    """The file has changed since it was read; nothing was written."""
 
 
 def exists(path: Path) -> bool:
-    """Whether something is there. Raises Unreadable if the folders on the way cannot be entered."""
+    """Whether a path exists. Raises Unreadable if its folders cannot be entered."""
     return status_of(path) is not None
 
 
@@ -50,7 +50,7 @@ def is_folder(path: Path) -> bool:
 
 
 def status_of(path: Path) -> os.stat_result | None:
-    """Give the status of a path, None if nothing is there. Raises Unreadable for every other failure."""
+    """Return the status of a path, None if it does not exist. Raises Unreadable for every other error."""
     try:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -61,15 +61,15 @@ def status_of(path: Path) -> os.stat_result | None:
 
 
 def file_size(path: Path) -> int:
-    """Give the size in bytes, 0 for a missing file. Raises Unreadable like `exists`."""
+    """Return the size in bytes, 0 for a missing file. Raises Unreadable like `exists`."""
     found = status_of(path)
     return 0 if found is None else found.st_size
 
 
 def file_stamps(paths: Iterable[str | Path]) -> tuple[object, ...]:
-    """Give what differs after each change of some files: path, device, inode, size and time of writing.
+    """Return values that differ after each change of some files: path, device, inode, size and time of writing.
 
-    A file that is empty, missing or unreadable has none of them but the path.
+    An empty, missing or unreadable file only has its path.
     """
     stamps: dict[str, tuple[int, ...]] = {}
     for path in map(str, paths):
@@ -92,8 +92,8 @@ def names_in(folder: Path) -> list[str]:
 
 
 def read_regular(path: Path) -> bytes:
-    """Read a regular file. Raises OSError, with EINVAL for anything else, whose reading may never end."""
-    # Opening a named pipe would wait for a writer.
+    """Read a regular file. Raises OSError, with EINVAL for any other kind, whose reading may never end."""
+    # O_NONBLOCK, because opening a named pipe would wait for a writer.
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -115,7 +115,7 @@ def read_bytes(path: Path) -> bytes | None:
 
 @contextmanager
 def translate_os_errors(path: Path, *, kind: type[InspectorError] = Unreadable) -> Iterator[None]:
-    """Turn every OSError inside into a `kind` or DiskFull that names `path`, which was not written."""
+    """Translate every OSError in the block to `kind` or DiskFull, with the path that was not written."""
     try:
         yield
     except OSError as error:
@@ -127,10 +127,10 @@ def translate_os_errors(path: Path, *, kind: type[InspectorError] = Unreadable) 
 
 @contextmanager
 def temporary_folder(prefix: str) -> Iterator[Path]:
-    """Create a folder that only this user may enter, and remove it at the end. Raises Unreadable."""
+    """Create a folder that only this user can enter, and delete it at the end. Raises Unreadable."""
     import tempfile
 
-    # Without a named place Python tries several, and says of a full disk that there is no usable one.
+    # Without a given folder Python tries several, and reports a full disk as "no usable" folder.
     place = Path(os.environ.get("TMPDIR") or "/tmp")
     with translate_os_errors(place):
         folder = tempfile.TemporaryDirectory(prefix=prefix, dir=place)
@@ -139,9 +139,9 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a missing folder and those above it, 0700 and durably. Raises OSError.
+    """Create a missing folder and its parents, 0700 and durable. Raises OSError.
 
-    If root creates a folder in another user's, it becomes that user's.
+    A folder that root creates inside another user's folder is given to that user.
     """
     if folder.is_dir():
         return
@@ -153,9 +153,9 @@ def make_folder(folder: Path) -> None:
 
 
 def new_file(path: Path) -> int:
-    """Create a file, 0600 from the start, and give its descriptor. Raises FileExistsError, OSError.
+    """Create a file, 0600 from the start, and return its descriptor. Raises FileExistsError, OSError.
 
-    If root creates a file in another user's folder, it becomes that user's.
+    A file that root creates inside another user's folder is given to that user.
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
     _give_to_owner_above(path)
@@ -164,9 +164,9 @@ def new_file(path: Path) -> int:
 
 @contextmanager
 def temp_file(target: Path) -> Iterator[tuple[Path, int]]:
-    """Create a marked, locked file next to `target`, 0600; give its path and descriptor. Raises OSError.
+    """Create a marked, locked file next to `target`, 0600; yield its path and descriptor. Raises OSError.
 
-    At the end it is removed unless it was renamed.
+    At the end it is deleted unless it was renamed.
     """
     path = _temp_path(target)
     handle = new_file(path)
@@ -176,7 +176,7 @@ def temp_file(target: Path) -> Iterator[tuple[Path, int]]:
 
 @contextmanager
 def work_folder(target: Path) -> Iterator[Path]:
-    """Create a marked, locked folder next to `target`, 0700, and remove it at the end. Raises OSError."""
+    """Create a marked, locked folder next to `target`, 0700, and delete it at the end. Raises OSError."""
     path = _temp_path(target)
     path.mkdir(mode=PRIVATE_FOLDER)
     _give_to_owner_above(path)
@@ -203,9 +203,9 @@ def write_temp_file(
 
 
 def _copy_owner_and_mode(handle: int, target: Path, mode: int | None = None) -> None:
-    """Give a file the owner and the mode of the file it is to replace, if there is one; `mode` is used instead.
+    """Copy owner and mode from the file to replace, if there is one, to a new file; `mode` overrides the mode.
 
-    Raises OSError, and Refused if that file belongs to another user, who could not read the new one.
+    Raises OSError, and Refused if the old file belongs to another user, who could not read the new one.
     """
     new = os.fstat(handle)
     old = target.stat() if target.exists() else new
@@ -216,7 +216,7 @@ def _copy_owner_and_mode(handle: int, target: Path, mode: int | None = None) -> 
             message = f"{target} belongs to another user (id {old.st_uid}), who could not read it afterwards."
             raise Refused(message, hint="Run it as that user.") from error
     elif new.st_gid != old.st_gid:
-        # A user cannot give a file to a group of others; the owner still has it.
+        # A user cannot change the group to one they are not in; the owner is still the same.
         with suppress(PermissionError):
             os.fchown(handle, -1, old.st_gid)
     os.fchmod(handle, stat.S_IMODE(old.st_mode) if mode is None else mode)
@@ -225,10 +225,10 @@ def _copy_owner_and_mode(handle: int, target: Path, mode: int | None = None) -> 
 def replace_bytes(
     path: Path, expected: bytes | None, data: bytes | None, *, mode: int | None = None, mtime_ns: int | None = None
 ) -> None:
-    """Replace `expected` by `data` atomically; None means no file. Links are followed, owner and mode are kept.
+    """Replace `expected` by `data` atomically; None means no file. Links are followed, owner and mode are preserved.
 
     `mode` is for a new file (default 0600), and `mtime_ns` is the modification time to set. Raises FileChangedError if
-    the file holds anything but `expected`, DiskFull and Refused if it cannot be written.
+    the content of the file is not `expected`, DiskFull and Refused if it cannot be written.
     """
     target = Path(os.path.realpath(path))
     with translate_os_errors(path, kind=Refused):
@@ -245,13 +245,13 @@ def replace_bytes(
                     rename(new, target, replaces=expected is not None)
                 except FileExistsError as error:
                     raise FileChangedError from error
-    # The file is replaced by now; an error here would say that it is not.
+    # The file is already replaced, so errors from here on must not be raised.
     with suppress(OSError):
         sync_folder(target.parent)
 
 
 def retry_if_changed(attempt: Callable[[], Result], path: Path) -> Result:
-    """Repeat a replacement while another program changes the file. Raises Refused if that does not end."""
+    """Retry a replacement while another program changes the file. Raises Refused after too many attempts."""
     for _ in range(_ATTEMPTS):
         with suppress(FileChangedError):
             return attempt()
@@ -259,7 +259,7 @@ def retry_if_changed(attempt: Callable[[], Result], path: Path) -> Result:
 
 
 def rename(temp: Path, target: Path, *, replaces: bool) -> None:
-    """Give a temporary file its name; FileExistsError if it `replaces` nothing and there is a file. Raises OSError."""
+    """Rename a temporary file. Raises OSError, and FileExistsError if there is a file and `replaces` is False."""
     if replaces:
         temp.replace(target)
         return
@@ -275,9 +275,9 @@ def rename(temp: Path, target: Path, *, replaces: bool) -> None:
 
 
 def put_in_place(temp: Path, handle: int, target: Path, *, replaces: bool) -> None:
-    """Make a temporary file durable, and give it the name of `target`, with its owner and mode if it `replaces` that.
+    """Make a temporary file durable, and rename it to `target`, with the target's owner and mode.
 
-    Raises FileExistsError if it does not and there is one, OSError, and Refused if the target is another user's.
+    Raises OSError, FileExistsError if there is a target and `replaces` is False, and Refused if it is another user's.
     """
     _copy_owner_and_mode(handle, target)
     os.fsync(handle)
@@ -298,7 +298,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def remove_stale_temp_files(folder: Path) -> None:
-    """Remove the unfinished files of killed runs; those of running ones stay. Raises OSError for the folder itself."""
+    """Delete temporary files of killed runs, but not of running ones. Raises OSError for the folder itself."""
     for name in filter(_TEMP_NAME.fullmatch, os.listdir(folder)):
         path = folder / name
         with suppress(OSError):
@@ -309,9 +309,9 @@ def remove_stale_temp_files(folder: Path) -> None:
 
 
 def locked_or_closed(descriptor: int) -> int | None:
-    """Lock a descriptor's file; if another program has the lock, close the descriptor and give None.
+    """Lock a descriptor's file; if another program has the lock, close the descriptor and return None.
 
-    Raises OSError, the descriptor closed too, if there are no locks.
+    If the file system has no locks, closes the descriptor and raises OSError.
     """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -326,19 +326,19 @@ def locked_or_closed(descriptor: int) -> int | None:
 def _temp_path(target: Path) -> Path:
     with suppress(OSError):
         remove_stale_temp_files(target.parent)
-    stem = os.fsdecode(os.fsencode(target.name)[:_LONGEST_STEM])
+    stem = os.fsdecode(os.fsencode(target.name)[:_MAX_STEM_BYTES])
     return target.with_name(f".{stem}{_MARK}{os.urandom(8).hex()}.tmp")
 
 
 def _lock(handle: int) -> None:
-    """Wait for the lock of an open file. On a file system without locks nobody can prove that a file is abandoned."""
+    """Wait for the lock of an open file; a file system without locks is ignored, so its files are never deleted."""
     with suppress(OSError):
         fcntl.flock(handle, fcntl.LOCK_EX)
 
 
 @contextmanager
 def _removed_at_the_end(path: Path, handle: int) -> Iterator[None]:
-    """Hold the lock of a marked file or folder, and remove it; if that fails, a later run does."""
+    """Hold the lock of a marked file or folder, and delete it at the end; if that fails, a later run does."""
     try:
         _lock(handle)
         yield
@@ -355,7 +355,7 @@ def _removed_at_the_end(path: Path, handle: int) -> Iterator[None]:
 
 @contextmanager
 def _locked_folder(folder: Path) -> Iterator[None]:
-    """Keep other runs of this program from replacing files of a folder; ZeroClaw itself uses no lock."""
+    """Prevent other runs of this program from replacing files in a folder; ZeroClaw itself uses no lock."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         _lock(handle)
@@ -370,7 +370,7 @@ def _check_unchanged(target: Path, expected: bytes | None) -> None:
 
 
 def _give_to_owner_above(path: Path) -> None:
-    """Give what root created in another user's folder to that user, unless the file system has no owners."""
+    """Give a file or folder that root created in another user's folder to that user, if the file system has owners."""
     above = path.parent.stat()
     if os.geteuid() == 0 and above.st_uid != 0:
         with suppress(OSError):

@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 Handle = int | str
-"""How a backend names one of its rows in a listing: SQLite by rowid, others by id."""
+"""A backend's own identifier of a row in a list: the rowid for SQLite, the id for others."""
 
 EXCERPT = 400
-"""How many characters of the content a listing holds."""
+"""The number of characters of the content in a list."""
 
 EDITABLE = ("content", "key", "category", "session_id", "importance", "pinned", "namespace")
-"""The fields of a memory that a person may change; a backend may offer fewer."""
+"""The editable fields of a memory; a backend may support fewer."""
 
 BUILT_IN_CATEGORIES = ("core", "daily", "conversation")
 
 _OPTIONAL_TEXTS = ("updated_at", "session_id", "namespace", "superseded_by", "tenant_id", "metadata")
 _SAME_IN_TABLE = ("id", "key", "content", "category", "importance", "pinned", "embedding_dimensions")
-"""Fields with the names and values that ZeroClaw's table has."""
+"""Fields with the same names and values as in ZeroClaw's table."""
 _SEMANTIC = ("preference", "fact", "decision", "entity")
 
 
@@ -28,12 +28,12 @@ _SEMANTIC = ("preference", "fact", "decision", "entity")
 class MemoryEntry:
     """A memory. A field that a backend or a generation does not have is None.
 
-    `timestamp` is when it was created and `updated_at` when it was last stored, both exactly as written.
-    `handle` is the id where the backend has no other name for its rows. `size` is the content's length in bytes of
-    UTF-8, counted where the backend does not say it. `superseded_by` is the key of the newer memory as ZeroClaw writes
-    it, in other programs its id, and "" where nothing says which. In a listing `content` may be only the beginning:
-    then `is_excerpt` is set. `importance` is in 0..1. `kind` is "episodic", "procedural" or "semantic:<what>".
-    `withheld` names what the content scanner of ZeroClaw >= 0.8.4 found in it, once it was looked for.
+    `timestamp` is the time of creation and `updated_at` of the last write, both exactly as stored. `handle` is the id
+    if the backend has no other identifier for its rows. `size` is the content's length in bytes of UTF-8, computed if
+    the backend does not provide it. `superseded_by` is the key of the newer memory in ZeroClaw, its id in other
+    programs, and "" if it is not recorded. In a list, `content` may be only the beginning: then `is_excerpt` is True.
+    `importance` is in 0..1. `kind` is "episodic", "procedural" or "semantic:<type>". `withheld` is the finding of the
+    content scanner of ZeroClaw >= 0.8.4, after a scan.
     """
 
     id: str
@@ -52,15 +52,15 @@ class MemoryEntry:
     embedding_dimensions: int | None = None
     tenant_id: str | None = None
     metadata: str | None = None
-    """What a program keeps with it besides, as JSON."""
+    """Additional data of another program, as JSON."""
     handle: Handle = ""
     size: int = 0
     is_excerpt: bool = False
     withheld: str | None = None
     dated: str | None = None
-    """In place of a `timestamp` that is only a file's name: the day in that name, YYYY-MM-DD, "" where it has none."""
+    """The day for age and filters if `timestamp` is only a file's name: its YYYY-MM-DD, "" if there is none."""
     state: str = ""
-    """In the version of a row: what the row is compared by before it is changed, a text of the backend's own."""
+    """In the version of a row: the backend's own text by which the row is compared before a change."""
 
     def __post_init__(self) -> None:
         if self.handle == "":
@@ -70,10 +70,10 @@ class MemoryEntry:
 
     @classmethod
     def from_columns(cls, id: str, columns: Mapping[str, Any], **fields: Any) -> MemoryEntry:
-        """The memory of a row; `columns` by the names of ZeroClaw's table, each as it is stored.
+        """Make the memory of a row; `columns` has the stored values by the names of ZeroClaw's table.
 
-        Text that is no UTF-8 is there as bytes, or with surrogate escapes. `fields` are what no column has, and the
-        size where the content is not whole.
+        Text that is not UTF-8 is bytes, or has surrogate escapes. `fields` are values without a column, and the size
+        if the content is truncated.
         """
         texts: dict[str, Any] = {
             name: as_text(value) for name in _OPTIONAL_TEXTS if (value := columns.get(name)) is not None
@@ -96,7 +96,7 @@ class MemoryEntry:
         )
 
     def columns(self) -> dict[str, Any]:
-        """Back again, without the vector: its length is `embedding_dimensions`."""
+        """Convert back to columns, without the vector, but with its length as `embedding_dimensions`."""
         same = {name: getattr(self, name) for name in (*_SAME_IN_TABLE, *_OPTIONAL_TEXTS)}
         if self.metadata is None:
             del same["metadata"]
@@ -104,19 +104,19 @@ class MemoryEntry:
 
     @property
     def when(self) -> str:
-        """What its age counts from, where that is a moment; ZeroClaw itself goes by `timestamp` alone."""
+        """The time for computing its age, possibly invalid; ZeroClaw itself only uses `timestamp`."""
         return self.timestamp if self.dated is None else self.dated
 
     def as_json(self) -> dict[str, Any]:
-        """The entry as the commands print it, always with the same names."""
+        """The JSON of the entry in the commands, always with the same names."""
         return {name: getattr(self, name) for name in JSON_FIELDS}
 
     def version(self, state: str) -> MemoryEntry:
-        """The same entry as the version of its row, which has no content."""
+        """Make the version of its row, without the content."""
         return replace(self, content="", state=state)
 
     def excerpt(self) -> MemoryEntry:
-        """The same entry with the first EXCERPT characters of its content; itself where that is all of it."""
+        """Truncate the content to the first EXCERPT characters."""
         if len(self.content) <= EXCERPT:
             return self
         return replace(self, content=self.content[:EXCERPT], is_excerpt=True)
@@ -138,11 +138,11 @@ JSON_FIELDS = {
     "agent": "the alias of its owner",
     "embedding_dimensions": "the length of its embedding",
 }
-"""The fields of an entry as the commands print it, with what they mean."""
+"""The fields of an entry in the JSON of the commands, with their meanings."""
 
 
 def as_text(value: object) -> str:
-    """A value of a column as text: bytes read as UTF-8 with surrogate escapes, "" for nothing."""
+    """Convert a value of a column to text: bytes are decoded as UTF-8 with surrogate escapes, None is ""."""
     if isinstance(value, str):
         return value
     if isinstance(value, bytes):
@@ -151,7 +151,7 @@ def as_text(value: object) -> str:
 
 
 def kind_from(stored: Any) -> str | None:
-    """ZeroClaw's JSON in words: "episodic", "procedural" or "semantic:fact"; what it cannot decode is None."""
+    """Decode ZeroClaw's JSON to "episodic", "procedural" or "semantic:fact"; None if ZeroClaw cannot decode it."""
     try:
         decoded = json.loads(stored) if isinstance(stored, str) else None
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What can go wrong, each as one sentence, what to do next, and an exit code."""
+"""The errors of the program, each with a sentence, a hint and an exit code."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ NOT_REACHABLE = 3
 INTERRUPTED = 130
 
 MAKES_STORE = "`zeroclaw memory store KEY TEXT` creates it now."
-"""What fills a store that is not there yet."""
+"""The hint for a store that does not exist yet."""
 ASKED_READ_ONLY = "The store was opened read-only."
-"""Why a store takes no changes that --read-only was given for."""
+"""The reason why a store opened with --read-only cannot be changed."""
 
 
 class InspectorError(Exception):
-    """A failure a person can act on: `message` is one sentence, `hint` what to do next, `title` two or three words."""
+    """A failure the user can act on: `message` is one sentence, `hint` what to do next, `title` two or three words."""
 
     title = "Something went wrong"
     exit_code = REFUSED
     so_far = ""
-    """A sentence that `hint` holds: what a change had done before it failed."""
+    """The sentence in `hint` about what a change had done before it failed."""
     is_unsure = False
-    """Whether nobody could tell, so that nothing may be taken for done or not done before it is looked at again."""
+    """Whether it is unknown if the change was made, so that the store has to be read again."""
     details: Mapping[str, Any] = {}
-    """What a program needs besides the words, by its names in the document of the error."""
+    """Additional fields for the JSON of the error."""
 
     def __init__(self, message: str, *, hint: str = "", title: str = "") -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ class InspectorError(Exception):
         return f"{self.message} {self.hint}".strip()
 
     def add_progress(self, sentence: str) -> None:
-        """Say what was done before it failed, in place of what was said of that until now."""
+        """Set the sentence about what was done before it failed, replacing the previous one."""
         self.hint = f"{self.hint.replace(self.so_far, '', 1).strip()} {sentence}".strip()
         self.so_far = sentence
 
@@ -52,13 +52,13 @@ class NotFound(InspectorError):
 
 
 class Refused(InspectorError):
-    """Something this store or mode does not do."""
+    """An operation that this store or mode does not support."""
 
     title = "Refused"
 
 
 class DriverMissing(Refused):
-    """A library that is not installed; the hint says what brings it."""
+    """A library that is not installed; the hint says how to install it."""
 
     title = "Driver missing"
 
@@ -78,7 +78,7 @@ class BrokenConfig(InspectorError):
 
 
 class NoInstall(InspectorError):
-    """No ZeroClaw install in any place it could be."""
+    """No ZeroClaw install in any of the searched places."""
 
     title = "No install found"
     exit_code = NOT_REACHABLE
@@ -92,26 +92,26 @@ class Unreadable(InspectorError):
 
 
 class NothingYet(Unreadable):
-    """A store that is not there yet and that ZeroClaw makes at its first start; `Memory.make` makes it too."""
+    """A store that does not exist yet and that ZeroClaw creates at its first start; `Memory.make` creates it too."""
 
     title = "Nothing there yet"
 
 
 class BeforeFirstStart(NothingYet):
-    """The own store of an install that has a config and was never started: it has 0 memories, and nothing is wrong."""
+    """The missing store of an install that has a config and was never started, which is not a problem."""
 
     title = "No memories yet"
 
 
 class NotReachable(InspectorError):
-    """A server that cannot be reached, does not let in, or closed the connection."""
+    """A server that cannot be reached, denies access, or closed the connection."""
 
     title = "Not reachable"
     exit_code = NOT_REACHABLE
 
 
 class DiskFull(Unreadable):
-    """No room on the disk for what had to be written."""
+    """No room on the disk for a write."""
 
     title = "Disk full"
 
@@ -123,18 +123,18 @@ class Corrupt(Unreadable):
 
 
 class Locked(InspectorError):
-    """A store another program holds for longer than the time-out."""
+    """A store that another program locked for longer than the timeout."""
 
     title = "Locked"
     exit_code = NOT_REACHABLE
 
 
 class EmbeddingFailed(InspectorError):
-    """The query's vector could not be had; keyword search still works."""
+    """The query could not be embedded; keyword search still works."""
 
     title = "No vector"
     exit_code = NOT_REACHABLE
 
 
 class SearchInterrupted(Exception):
-    """A search that a newer one replaced; no message is shown."""
+    """A search that was replaced by a newer one; no message is shown."""

@@ -1,7 +1,7 @@
-"""Text that is there for a model and not for the eye: its place, what it spells, and a mark that is shown instead.
+"""Invisible text that a model reads: its position, its meaning, and a visible mark to show instead.
 
-Memories are poisoned this way: a terminal shows nothing, while the agent reads every character. What is invisible is
-Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt); what of it some text needs follows UTS 51 (emoji),
+Memories can be poisoned this way: a terminal shows nothing, while the agent reads every character. Invisible are
+Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt); legitimate uses are defined by UTS 51 (emoji),
 UAX 44 and RFC 5892 (joiners), UAX 14 (scripts without blanks between words) and StandardizedVariants.txt.
 """
 
@@ -23,7 +23,7 @@ _IGNORABLE = (
 )
 _SUSPECT = f"{_IGNORABLE}{_LINE_ENDS}{_PRIVATE}"
 _BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f"
-"""Blanks that look like a space. The ideographic one is as wide as a letter, and begins paragraphs."""
+"""Blanks that look like a space. Not the ideographic one, which is as wide as a letter, and begins paragraphs."""
 _NOT_PLAIN = f"[{_SUSPECT}{_BRAILLE_BLANK}{_BLANKS}]"
 
 _SIGNS = (
@@ -35,7 +35,7 @@ _VARIED = (
     f"{_SIGNS}{_IDEOGRAPHS}\u1000-\u109f\ua840-\ua877\uaa60-\uaa7f\uff01-\uff9f\uffe0-\uffee"
     "\U00010ac0-\U00010aff\U00013000-\U0001345f"
 )
-"""What StandardizedVariants.txt and emoji-variation-sequences.txt give variants to; no letter of an alphabet."""
+"""Characters with variants in StandardizedVariants.txt and emoji-variation-sequences.txt, without alphabets."""
 _PICTURES = (
     "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf\u2934\u2935"
     "\u2b05-\u2b55\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
@@ -46,14 +46,14 @@ _JOINED = (
     "\ufb50-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\U00010a00-\U00010a5f\U00010ac0-\U00010baf\U00010d00-\U00010d3f"
     "\U00010ec0-\U00010fff\U00011000-\U00011fff\U0001e900-\U0001e95f"
 )
-"""Scripts whose letters join or stack: there a joiner or non-joiner is spelling."""
+"""Scripts whose letters join or stack, where joiners and non-joiners are part of the spelling."""
 _UNSPACED = (
     "\u0e00-\u0fff\u1000-\u109f\u1780-\u17b3\u17b6-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1bff"
     "\ua980-\ua9ff\uaa60-\uaadf"
 )
-"""Scripts without blanks between words, where U+200B says where a line may end."""
+"""Scripts without blanks between words, where U+200B marks a possible line break."""
 _FLAGS = "|".join("".join(chr(0xE0000 + ord(letter)) for letter in name) for name in ("gbeng", "gbsct", "gbwls"))
-"""The flags of tags that Unicode recommends; any other is drawn as a bare black flag, which hides its tags."""
+"""Tag sequences of the flags that Unicode recommends; others are displayed as a black flag that hides the tags."""
 
 _JOINERS = "\u200b-\u200d\u2060-\u2064"
 _EMOJI = rf"[{_PICTURES}](?:[\ufe0e\ufe0f](?![{_SELECTORS}]))?[\U0001f3fb-\U0001f3ff]?"
@@ -70,42 +70,42 @@ _PLAIN = (
 _HIDDEN = (
     f"[{_SUSPECT}]+",
     f"{_BRAILLE_BLANK}+",
-    # A blank among others, or with nothing on one side, does not show that it is no space.
+    # Among other blanks, or at the start or end, such a blank cannot be distinguished from a space.
     rf"[{_BLANKS}]{{3,}}|\A[{_BLANKS}]+|[{_BLANKS}]+\Z",
 )
 _PATTERN = f"{'|'.join(_PLAIN)}|(?P<hidden>{'|'.join(_HIDDEN)})"
-"""What is plain although it has such characters is tried first; else they are `hidden`."""
+"""Legitimate uses of such characters are matched first; all other occurrences are `hidden`."""
 
 _HARMLESS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069\u2028\u2029")
-"""Marks of direction and line that ordinary text of some scripts and programs has; not so overrides."""
+"""Marks of direction and line that ordinary text of some scripts and programs contains, without overrides."""
 _ASCII_TAGS = range(0xE0020, 0xE007F)
-_KINDS_SAID = 4
+_MAX_LISTED = 4
 
 
 class HiddenRun(NamedTuple):
-    """Invisible characters in a row, from `start` to `end` of the text."""
+    """A run of invisible characters, from `start` to `end` of the text."""
 
     start: int
     end: int
     mark: str
-    """What is shown in their place, such as `⟨U+200B⟩` or `⟨9 tag characters: "ignore it"⟩`."""
+    """The mark to show instead, such as `⟨U+200B⟩` or `⟨9 tag characters: "ignore it"⟩`."""
     kinds: tuple[str, ...]
-    """What they are, each once, such as "tag characters" or "U+200B"."""
+    """The distinct kinds of characters, such as "tag characters" or "U+200B"."""
 
 
 def may_hide(text: str) -> bool:
-    """Whether there is anything to look at more closely; quick, as most texts have nothing."""
+    """Whether a text needs a closer look; a fast check, as most texts do not."""
     return not text.isascii() and re.search(_NOT_PLAIN, text) is not None
 
 
 def marked(text: str) -> str:
-    """The text with a mark for what cannot be seen; all that emoji and scripts need stays plain."""
+    """Replace invisible characters by marks, except those that emoji and scripts need."""
     return _with_hidden_replaced(text, lambda match: _run_of(match).mark)
 
 
 def escaped(text: str) -> str:
-    """The text with a `\\uXXXX` escape, as in JSON, for each character that cannot be seen."""
-    # Deferred: the help of the commands needs no JSON.
+    """Replace each invisible character by a `\\uXXXX` escape, as in JSON."""
+    # Imported here because the help of the commands does not need it.
     import json
 
     return _with_hidden_replaced(text, lambda match: json.dumps(match[0])[1:-1])
@@ -118,7 +118,7 @@ def _with_hidden_replaced(text: str, shown: Callable[[re.Match[str]], str]) -> s
 
 
 def hidden_runs(text: str) -> Iterator[HiddenRun]:
-    """What cannot be seen in a text, from left to right."""
+    """Find the invisible runs of a text, from left to right."""
     if may_hide(text):
         yield from (_run_of(match) for match in re.finditer(_PATTERN, text) if match["hidden"])
 
@@ -129,9 +129,9 @@ def _run_of(match: re.Match[str]) -> HiddenRun:
 
 
 def suspicious_runs(text: str) -> Iterator[HiddenRun]:
-    """Those of the hidden runs that ordinary text has no use for: what is worth a look in an audit.
+    """Find the hidden runs that ordinary text does not need, for an audit.
 
-    Left out are marks of direction, a byte order mark at the very beginning, private use characters and blanks.
+    Excluded are marks of direction, a byte order mark at the very beginning, private use characters and blanks.
     """
     for run in hidden_runs(text):
         characters = text[run.start : run.end]
@@ -151,7 +151,7 @@ def _kind(character: str) -> str:
 
 
 def _described(kind: str, run: str) -> tuple[str, tuple[str, ...]]:
-    """The mark of a run of one kind, and what it consists of."""
+    """The mark of a run of one kind, and the names of its characters."""
     codes = tuple(dict.fromkeys(f"U+{ord(one):04X}" for one in run))
     names, spelled = codes, ""
     if kind == "tags":
@@ -163,12 +163,12 @@ def _described(kind: str, run: str) -> tuple[str, tuple[str, ...]]:
         return f'⟨{len(run):,} {names[0] if len(run) > 1 else names[0][:-1]}: "{spelled}"⟩', names
     if len(codes) == 1:
         return f"⟨{len(run):,} × {codes[0]}⟩" if len(run) > 1 else f"⟨{codes[0]}⟩", names
-    more = ", …" if len(codes) > _KINDS_SAID else ""
-    return f"⟨{len(run):,} hidden characters: {', '.join(codes[:_KINDS_SAID])}{more}⟩", names
+    more = ", …" if len(codes) > _MAX_LISTED else ""
+    return f"⟨{len(run):,} hidden characters: {', '.join(codes[:_MAX_LISTED])}{more}⟩", names
 
 
 def _bytes_as_text(selectors: str) -> str:
-    """The text that 256 selectors write a byte each of; "" where it is none that can be shown as it is."""
+    """Decode variation selectors as bytes of UTF-8; "" if the result is not printable text."""
     data = bytes(code - 0xFE00 if code <= 0xFE0F else code - 0xE0100 + 16 for code in map(ord, selectors))
     try:
         text = data.decode()

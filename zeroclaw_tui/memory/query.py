@@ -1,4 +1,4 @@
-"""Which memories, in what order, how many: frozen values that a backend compiles into its own language."""
+"""Queries for memories: immutable values that a backend compiles to its own language."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
 NO_SESSION = ""
-"""In a filter, the session of the rows that have none."""
+"""In a filter, the session of rows without a session."""
 
 
 class Superseded(StrEnum):
-    """Whether rows that a newer one replaced are shown; ZeroClaw hides them."""
+    """Whether superseded rows are shown; ZeroClaw hides them."""
 
     HIDE = "hide"
     SHOW = "show"
@@ -24,7 +24,7 @@ class Superseded(StrEnum):
 
 
 class SortField(StrEnum):
-    """What a listing can be ordered by."""
+    """The fields for sorting a list."""
 
     STORED = "stored"
     KEY = "key"
@@ -36,7 +36,7 @@ class SortField(StrEnum):
 
 
 class Sort(NamedTuple):
-    """An order. STORED is the order of writing (rowid), AGE that of `timestamp`, UPDATED that of `updated_at`."""
+    """A sort order. STORED is the order of writing (rowid), AGE that of `timestamp`, UPDATED that of `updated_at`."""
 
     field: SortField = SortField.STORED
     descending: bool = True
@@ -49,12 +49,12 @@ NEWEST_UPDATED = Sort(SortField.UPDATED)
 
 @dataclass(frozen=True, slots=True)
 class MemoryFilter:
-    """All parts must hold; within one part any value does. None means the part is not set.
+    """A filter: a memory matches if it matches every part that is not None, by any of the part's values.
 
-    `older_than` and `newer_than` are RFC 3339 moments compared with when a memory was created, as times and not as
+    `older_than` and `newer_than` are RFC 3339 times that are compared with the creation time, as times and not as
     text.
-    `contains` is looked for in key and content, in any case, with no wildcards. `regex` is a pattern of the `regex`
-    library for key or content, ignoring case; one that cannot be read or takes too long raises UsageError.
+    `contains` is searched in key and content, ignoring case, without wildcards. `regex` is a pattern of the `regex`
+    library for key or content, ignoring case; one that is invalid or takes too long raises UsageError.
     """
 
     category: tuple[str, ...] | None = None
@@ -68,50 +68,50 @@ class MemoryFilter:
     superseded: Superseded = Superseded.HIDE
 
     def but(self, **parts: Any) -> MemoryFilter:
-        """The same filter with other parts."""
+        """Return a copy with some parts replaced."""
         return replace(self, **parts)
 
     @property
     def looks_for_text(self) -> bool:
-        """Whether every key and content has to be read for it."""
+        """Whether it has to read every key and content."""
         return bool(self.contains or self.regex)
 
     @property
     def is_empty(self) -> bool:
-        """True when nothing but superseded rows is left out."""
+        """Whether it excludes at most superseded rows."""
         return self == MemoryFilter(superseded=self.superseded)
 
 
 EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
-"""All memories, superseded ones too."""
+"""Selects all memories, including superseded ones."""
 
 T = TypeVar("T")
 
 
 class Reading(NamedTuple, Generic[T]):
-    """How much of each row a query reads."""
+    """The kind of result that a query returns for each row."""
 
     name: Literal["excerpt", "entry", "row", "version", "handle"]
 
 
 EXCERPTS: Reading[MemoryEntry] = Reading("excerpt")
-"""Memories with at least the first EXCERPT characters of their content: for lists."""
+"""Memories with at least the first EXCERPT characters of their content, for lists."""
 ENTRIES: Reading[MemoryEntry] = Reading("entry")
-"""Memories with their whole content."""
+"""Memories with their full content."""
 ROWS: Reading[Row] = Reading("row")
-"""Rows exactly as the store has them, every column."""
+"""Rows exactly as stored, with every column."""
 VERSIONS: Reading[RowVersion] = Reading("version")
-"""Row versions: what a change has to know of the row that it expects."""
+"""Row versions, which a change needs to identify the expected row."""
 HANDLES: Reading[Handle] = Reading("handle")
-"""Positions only: a few bytes for each row."""
+"""Handles only: a few bytes for each row."""
 
 
 class Query(NamedTuple, Generic[T]):
-    """Which rows to read, in which order, and how much of each.
+    """A query: which rows to read, in which order, and which kind of result for each.
 
-    Rows named by `handles`, `ids` or `keys` come in the order of these names (several rows of one key: the oldest
-    stored first), without duplicates; a name without a row is left out. With `prefix` (of the key) the row updated last
-    comes first. All other queries are in the order of `sort`. The filter applies in every case.
+    Rows selected by `handles`, `ids` or `keys` are in the order of these names (several rows with one key: oldest
+    first), without duplicates; names without a row are left out. With `prefix` (of the key) the last updated row comes
+    first. All other queries are in the order of `sort`. The filter always applies.
     """
 
     read: Reading[T]
@@ -127,4 +127,4 @@ class Query(NamedTuple, Generic[T]):
 
 NO_DATE = "no date"
 AGE_GROUPS = ("today", "this week", "this month", "older", NO_DATE)
-"""Ages against a given moment: under 24 hours, 7 days, 30 days, the rest, and what has no moment that can be read."""
+"""Age groups at a given time: under 24 hours, 7 days, 30 days, the rest, and memories without a valid time."""

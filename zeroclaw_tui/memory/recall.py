@@ -1,4 +1,4 @@
-"""What is asked of recall, and what comes back with every number that made it."""
+"""Requests for a recall, and its results with all parts of the scores."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
 Layer = Literal["agent", "store"]
 Rule = Literal["cli", "channel", "cron", "library"]
-"""Whose turn it is: the CLI agent's, a channel's, that of cron or the heartbeat, or that of the embedded agent (web
-socket, RPC, ACP)."""
+"""The kind of turn: of the CLI agent, of a channel, of cron or the heartbeat, or of the embedded agent (web socket,
+RPC, ACP)."""
 UNLIMITED = 2**31
-"""The limit of a turn that recalls everything, and of any that asks for more."""
+"""The limit of a turn that recalls everything; higher limits are reduced to it."""
 SIMILAR = "similar"
-"""The mode of a ranking that is no recall: what is near to a memory or a text, for a person's eye."""
+"""The mode of a ranking by similarity to a memory or a text, which is not a recall."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
-    """A recall. `agents` are the aliases allowed (None: unscoped). `since` and `until` are RFC 3339 text.
+    """A request for a recall. `agents` are the allowed aliases (None: all). `since` and `until` are RFC 3339 texts.
 
-    `limit` is that of the turn; where ZeroClaw reranks (>= 0.8.4), more are recalled. `session_id` is the session scope
-    of the message, `further_sessions` are those recalled after it, as channels do for chat and sender.
-    `layer` "agent" is what reaches an agent, wrappers included; "store" is the store's own recall.
-    `rule` is whose turn it is, which decides how memories are put before the message.
-    `as_of` is the RFC 3339 moment to which time decay counts.
+    `limit` is the limit of the turn; if ZeroClaw reranks (>= 0.8.4), more are recalled. `session_id` is the session
+    scope of the message, `further_sessions` are recalled after it, as channels do for chat and sender.
+    `layer` "agent" is the recall for an agent, including wrappers; "store" is the store's own recall.
+    `rule` is the kind of turn, which decides how memories are injected.
+    `as_of` is the RFC 3339 time at which time decay is computed.
     """
 
     query: str
@@ -43,31 +43,31 @@ class RecallRequest:
     as_of: str = ""
     further_sessions: tuple[str, ...] = ()
     turn_limit: int = 5
-    """What ZeroClaw itself would have as `limit`: another one is a trial."""
+    """The `limit` of ZeroClaw itself; a different `limit` is a trial."""
     created_until: str = ""
-    """Memories created after this RFC 3339 moment are left out before anything is ranked, which ZeroClaw does not do:
-    for a recall as a turn of the past had it."""
+    """Memories created after this RFC 3339 time are excluded before ranking, which ZeroClaw does not do: for the recall
+    of a past turn."""
 
     @property
     def scopes(self) -> tuple[str | None, ...]:
-        """The session scopes in their order; None is the one without a session."""
+        """The session scopes in order; None is the scope without a session."""
         return (self.session_id, *self.further_sessions)
 
     @property
     def limits_shown(self) -> tuple[int, int]:
-        """The limit and that of the turn as config.toml writes them: 0 is unlimited."""
+        """The limit and the turn's limit in the notation of config.toml: 0 is unlimited."""
         limit, turn = (each if each < UNLIMITED else 0 for each in (self.limit, self.turn_limit))
         return limit, turn
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """What keeps a recalled memory out of the prompt.
+    """The reason why a recalled memory is not in the prompt.
 
-    `rule` names the rule within the stage: the finding of the scanner, the skip rule, what rerank compares it with,
-    "characters" or "entries" of the caps, "decay" or "rerank" if that changed the score before the threshold. For the
-    stage "recall", where nothing at all is injected, it is a whole sentence. `score` is the compared number, `limit`
-    the threshold, cap or pool size, `score_before` what recall returned.
+    `rule` is the rule within the stage: the finding of the scanner, the skip rule, the reason of rerank, "characters"
+    or "entries" of the caps, "decay" or "rerank" if that changed the score before the threshold. For the stage
+    "recall", in which nothing is injected at all, it is a whole sentence. `score` is the compared score, `limit` the
+    threshold, cap or pool size, `score_before` the score of the recall.
     """
 
     stage: Literal["recall", "scanner", "limit", "rerank", "threshold", "skip", "cap"]
@@ -78,22 +78,22 @@ class Stop:
 
     @property
     def words(self) -> str:
-        """The reason as commands and inspector show it."""
-        what = "characters reached" if self.rule == "characters" else "entries already in"
+        """The reason as shown by commands and inspector."""
+        unit = "characters reached" if self.rule == "characters" else "entries already in"
         words = {
             "recall": self.rule,
             "scanner": f"withheld: {self.rule}",
             "limit": f"limit: the pool of {self.limit:,} is full",
             "rerank": f"rerank: {self.rule}",
             "skip": f"skipped: {self.rule}",
-            "cap": f"cap: {self.limit:,} {what}",
+            "cap": f"cap: {self.limit:,} {unit}",
         }
         if self.stage in words:
             return words[self.stage]
         score = self.score or 0.0
         shown, limit = distinct_numbers(score, self.limit)
         before = "" if self.score_before is None else f"{self.score_before:.2f}"
-        # The score in the next column is the one before.
+        # The next column shows the score before the change.
         change = f" after {self.rule} from {before}" if before not in ("", f"{score:.2f}") else ""
         return f"threshold {shown} < {limit}{change}"
 
@@ -104,14 +104,14 @@ _PRINTED_SCORES = ("score", "vector_score", "keyword_score", "keyword_raw", "sta
 
 @dataclass(frozen=True, slots=True)
 class ScoredEntry:
-    """A recalled memory with the parts of its score; a part that does not exist is None, never 0.
+    """A recalled memory with the parts of its score; a missing part is None, never 0.
 
-    `keyword_raw` is -bm25, unbounded; `keyword_score` is it divided by the best of the batch. `vector_score` is the
-    cosine in 0..1. `score` is what recall returns; `decayed` is it after time decay, where this version decays, and
-    `reranked` it after the blend of the rerank stage, where that acts in place of decay: the number compared with the
-    threshold. `place` counts, from 1, in the order in which the rerank stage hands memories on.
-    `withheld` says why an agent does not get it: the finding of the content scanner (ZeroClaw >= 0.8.4), or the store's
-    own reason.
+    `keyword_raw` is -bm25, unbounded; `keyword_score` is `keyword_raw` divided by the best of the batch. `vector_score`
+    is the cosine in 0..1. `score` is the score of the recall; `decayed` is the score after time decay, if this version
+    decays, and `reranked` the blended score of the rerank stage, which replaces decay: the score to compare with the
+    threshold. `place` is the position, from 1, after the rerank stage.
+    `withheld` is the reason why an agent does not get it: the finding of the content scanner (ZeroClaw >= 0.8.4), or
+    the store's own reason.
     """
 
     entry: MemoryEntry
@@ -127,27 +127,27 @@ class ScoredEntry:
     reranked: float | None = None
     place: int | None = None
     scope: int = 0
-    """Which of the request's session scopes recalled it, from 0."""
+    """The index of the request's session scope that recalled it, from 0."""
     injected: bool = False
     stop: Stop | None = None
     withheld: str | None = None
     source: str | None = None
-    """Which part of another program's store it comes from ("active", "archive", "graph"), where its recall has such."""
+    """The part of another program's store that it is from ("active", "archive", "graph"), if the store has parts."""
 
     @property
     def not_injected_because(self) -> str | None:
-        """Why it does not reach the prompt, in words; None if it does, and before that is decided."""
+        """The reason why it does not reach the prompt; None if it does, or if that is not decided yet."""
         return None if self.stop is None else self.stop.words
 
     @property
     def compared_score(self) -> float | None:
-        """The number that is compared with the threshold."""
+        """The score that is compared with the threshold."""
         if self.reranked is not None:
             return self.reranked
         return self.score if self.decayed is None else self.decayed
 
     def as_json(self) -> dict[str, Any]:
-        """The result as the commands print it."""
+        """The JSON of the result in the commands."""
         return {
             "rank": self.rank,
             **{name: getattr(self.entry, name) for name in _PRINTED_OF_ENTRY},
@@ -161,10 +161,10 @@ class ScoredEntry:
 
 @dataclass(frozen=True, slots=True)
 class RecallResult:
-    """The answer to a recall. `scale` names the range of `score` ("0..1", "raw bm25", "matched words / words").
+    """The results of a recall. `scale` names the range of `score` ("0..1", "raw bm25", "matched words / words").
 
-    `withheld` are rows that are kept from the agent, in the order they would have had.
-    `notes` are sentences for people: swallowed errors, why there are no vectors.
+    `withheld` are rows withheld from the agent, in the order they would have had.
+    `notes` are sentences for users: ignored errors, why there are no vectors.
     """
 
     request: RecallRequest
@@ -180,31 +180,31 @@ class RecallResult:
     withheld: tuple[ScoredEntry, ...] = ()
     notes: tuple[str, ...] = ()
     lacks_vector_because: str | None = None
-    """Why the query's vector could not be had, so that words alone answered, in a sentence that is a note too."""
+    """Why the query could not be embedded, so that only keywords were searched, as a sentence, also in `notes`."""
     pool: int | None = None
-    """How many memories a session scope recalls for the rerank stage; None where that does not act."""
+    """The number of memories that a session scope recalls for the rerank stage; None without that stage."""
     not_read_because: str | None = None
-    """Why no agent reads this store as its memory, in a sentence: then nothing here is or is not injected."""
+    """Why no agent uses this store as its memory, as a sentence: then injection does not apply."""
     program: str | None = None
-    """The other program whose rule ranked this ("R-Mem"); None where it was a rule of ZeroClaw's."""
+    """The other program whose rule ranked this ("R-Mem"); None for ZeroClaw's rules."""
     awaits_vector: bool = False
-    """The query's vector is still being fetched; until then the keyword hits are shown."""
+    """Whether the query is still being embedded; until then the keyword hits are shown."""
 
     @property
     def injected(self) -> int:
-        """How many reach the prompt."""
+        """The number of memories that reach the prompt."""
         return sum(result.injected for result in self.results)
 
     @property
     def ranked(self) -> tuple[ScoredEntry, ...]:
-        """What competes for the prompt, best first: the results, or what the rerank stage hands on of them."""
+        """The candidates for the prompt, best first: the results, or those that passed the rerank stage."""
         if self.pool is None:
             return self.results
         placed = [result for result in self.results if result.place is not None]
         return tuple(sorted(placed, key=lambda result: result.place or 0))
 
     def as_json(self) -> dict[str, Any]:
-        """The document the recall command prints."""
+        """The JSON document of the recall command."""
         limit, turn_limit = self.request.limits_shown
         unasked = {} if self.not_read_because is None else {"injected": None}
         return {

@@ -1,4 +1,4 @@
-"""Texts that look like secrets: the shape of each kind, its place in a text, and the text without it."""
+"""Detecting and masking texts that look like secrets, with a pattern for each kind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import islice
 
 from zeroclaw_tui.memory.text import HIDDEN, mask_secrets
 
-_MOST_PLACES = 50
+_MAX_MATCHES = 50
 _SYMBOL_OR_HUMP = re.compile(r"[!@#$%^&*~?]|[a-z][A-Z]")
 _PLACEHOLDER = re.compile(
     r"(?i)\A(?:your|my|the|some|example|sample|test|dummy|change_?me|replace|insert|placeholder|redacted|hidden|secret"
@@ -26,13 +26,13 @@ _PASSWORD_WITHOUT_CASE = (
     "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "암호", "패스워드", "รหัสผ่าน", "पासवर्ड", "পাসওয়ার্ড",
     "סיסמה", "סיסמא", "كلمة المرور", "كلمة السر", "رمز عبور", "گذرواژه",
 )  # fmt: skip
-"""The word for password where people write of it; English has its own shape, with the names that programs give it."""
+"""The word for password in other languages; English has its own pattern, which includes names in programs."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """One kind of secret. `pattern` has a group `secret`, and is only tried in texts with one of `literals` in lower
-    case, because most texts have none of them. `holds` looks at the secret once more.
+    """One kind of secret. `pattern` has a group `secret`, and is only used for texts that contain one of `literals` in
+    lower case, because most texts do not. `holds` checks the secret once more.
     """
 
     name: str
@@ -41,7 +41,7 @@ class _Shape:
     holds: Callable[[str], bool] = bool
 
     def places(self, text: str, lowered: str) -> Iterator[tuple[int, int]]:
-        """Where a text has secrets of this kind; `lowered` is the text in lower case."""
+        """Find secrets of this kind in a text; `lowered` is the text in lower case."""
         if not any(map(lowered.__contains__, self.literals)):
             return
         at = 0
@@ -53,12 +53,12 @@ class _Shape:
 
 
 def look_alike_secrets(text: str) -> list[str]:
-    """What a text seems to hold, such as "an API key (sk-)", each once; empty when nothing looks like a secret."""
+    """List the distinct kinds of secrets that a text seems to contain, such as "an API key (sk-)"; empty if none."""
     names: list[str] = []
     covered: list[tuple[int, int]] = []
     lowered = text.lower()
     for shape in _SHAPES:
-        places = list(islice(shape.places(text, lowered), _MOST_PLACES))
+        places = list(islice(shape.places(text, lowered), _MAX_MATCHES))
         if any(not any(start < end and begin < stop for begin, end in covered) for start, stop in places):
             names += [shape.name] if shape.name not in names else []
         covered += places
@@ -66,7 +66,7 @@ def look_alike_secrets(text: str) -> list[str]:
 
 
 def masked(text: str) -> str:
-    """A text with four dots in place of everything in it that looks like a secret."""
+    """Replace everything in a text that looks like a secret by four dots."""
     shown: list[str] = []
     lowered, end = text.lower(), 0
     for start, stop in sorted(place for shape in _SHAPES for place in shape.places(text, lowered)):
@@ -77,7 +77,7 @@ def masked(text: str) -> str:
 
 
 def _is_random(secret: str) -> bool:
-    """Whether some part of it is long and mixes letters with digits, as no words with hyphens do."""
+    """Whether a part of it is long and mixes letters with digits, unlike hyphenated words."""
     runs = re.split(r"[-_.]", secret)
     return any(len(run) >= 12 and sum(map(str.isdigit, run)) >= 2 and not run.isdigit() for run in runs)
 
@@ -87,23 +87,23 @@ def _has_digit(secret: str) -> bool:
 
 
 def _is_password(value: str) -> bool:
-    """No placeholder, no variable and no word of a programming language."""
+    """Whether a value is not a placeholder, a variable or a keyword of a programming language."""
     return _PLACEHOLDER.search(value) is None and len(set(value)) >= 4
 
 
 def _is_token(value: str) -> bool:
-    """As that, and mixing letters and digits: `token: next` and `token=12345678` are no secrets."""
+    """Whether a value also mixes letters and digits: `token: next` and `token=12345678` are not secrets."""
     return _is_password(value) and _has_digit(value) and any(map(str.isalpha, value))
 
 
 def _is_password_near_words(value: str) -> bool:
-    """As a password, and no word or name: in a script or case that a program does not know, only that tells."""
+    """Whether a value in prose is a password, and not a word or a name: it needs a digit, a symbol or mixed case."""
     word = value.rstrip(".!?")
     return _is_password(value) and (_has_digit(word) or _SYMBOL_OR_HUMP.search(word) is not None)
 
 
 def _assigned(names: str, shortest: int) -> str:
-    """A name, `=` or `:`, and a plain value: no call, no address, no variable."""
+    """The pattern of a name, `=` or `:`, and a plain value that is not a call, an address or a variable."""
     return (
         rf"""(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?:{names})(?![A-Za-z0-9])["'`]?"""
         rf"""[ \t]{{0,3}}[:=：＝][ \t]{{0,3}}["'`]?(?P<secret>{_KEYBOARD}{{{shortest},400}}+){_NO_CALL}"""
@@ -111,7 +111,7 @@ def _assigned(names: str, shortest: int) -> str:
 
 
 def _token(name: str, literals: tuple[str, ...], pattern: str, holds: Callable[[str], bool] = bool) -> _Shape:
-    """A word that begins with one of `literals`."""
+    """The kind of secrets that are words beginning with one of `literals`."""
     return _Shape(name, literals, rf"(?<![A-Za-z0-9])(?P<secret>{pattern})(?![A-Za-z0-9_])", holds)
 
 
@@ -123,8 +123,8 @@ _NEAR_WORDS = (
     r"""(?:[ ]?[(（][^()（）\n]{1,30}[)）])?[ \t\u3000]{0,3}(?:[:=：＝]|是|为|為|は)[*_]{0,3}[ \t\u3000]{0,3}"""
     rf"""["'`「『“]?(?P<secret>{_KEYBOARD}{{6,400}}+){_NO_CALL}"""
 )
-"""A word for password, in whatever emphasis, a colon or "is", and a value in letters of a keyboard. In scripts that put
-blanks between words, the word has no letter next to it."""
+"""A word for password, possibly emphasised, a colon or "is", and a value of keyboard characters. In scripts with blanks
+between words, there is no letter next to the word."""
 _SHAPES = (
     _Shape(
         "a private key", ("-----begin ",),
@@ -175,4 +175,4 @@ _SHAPES = (
         _is_token,
     ),
 )  # fmt: skip
-"""Those with a name of their own first: "a token or key" is only reported where the value has no known shape."""
+"""Specific kinds first: "a token or key" is only reported if the value matches no specific kind."""

@@ -1,4 +1,4 @@
-"""What a store holds, counted: plain numbers that every backend can give."""
+"""Counts of a store's memories, which every backend can provide."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
 QUARTER_SECONDS = 900
-"""Moments are counted by quarter hours since 1970 in UTC: no time zone's day begins in the middle of one."""
+"""Times are counted by quarter hours since 1970 in UTC, because every time zone's day begins at a quarter hour."""
 
 SIZE_LIMITS = (100, 1024, 10 * 1024, 100 * 1024)
 SIZE_GROUPS = ("under 100 B", "100 B to 1 KB", "1 KB to 10 KB", "10 KB to 100 KB", "over 100 KB")
-"""Lengths of contents in bytes of UTF-8; each group ends below the limit at its place."""
+"""Lengths of contents in bytes of UTF-8; each group ends below the limit at the same index."""
 
 CountField = Literal[
     "category", "session", "agent", "namespace", "age", "superseded", "embedded", "size", "quarter"
@@ -21,16 +21,16 @@ FACET_FIELDS = COUNT_FIELDS[:-2]
 
 
 class Counts(NamedTuple):
-    """How many memories a filter selects, in all and by the values of each field.
+    """The number of memories that match a filter, in total and by the values of each field.
 
-    `by` has one mapping from value to count, most first, for each field that was asked for; a field that the store or
-    its generation does not have is missing. Values are text ("" is no session), but for
+    `by` has one mapping from value to count, highest first, for each requested field; a field that the store or its
+    generation does not have is missing. Values are texts ("" is no session), except for
 
-    - `age`: the names in AGE_GROUPS, compared with the moment given;
-    - `superseded`: superseded memories by category, whatever the filter says of them;
+    - `age`: the names in AGE_GROUPS, at the given time;
+    - `superseded`: superseded memories by category, even if the filter excludes them;
     - `embedded`: memories with a vector, by category;
-    - `size`: the names in SIZE_GROUPS; `content` is the sum of all sizes in bytes then;
-    - `quarter`: quarter hours since 1970 (UTC), None for the memories whose creation time cannot be read.
+    - `size`: the names in SIZE_GROUPS; then `content` is the sum of all sizes in bytes;
+    - `quarter`: quarter hours since 1970 (UTC), None for memories whose creation time is invalid.
     """
 
     total: int
@@ -39,10 +39,10 @@ class Counts(NamedTuple):
 
     @property
     def superseded(self) -> int:
-        """How many superseded memories there are."""
+        """The number of superseded memories."""
         return sum(self.by.get("superseded", {}).values())
 
     @property
     def not_embedded(self) -> int:
-        """How many memories have no vector; 0 where the store has none at all."""
+        """The number of memories without a vector; 0 for a store without vectors."""
         return self.total - sum(self.by["embedded"].values()) if "embedded" in self.by else 0

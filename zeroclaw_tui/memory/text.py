@@ -1,4 +1,4 @@
-"""Cleaning of memory text, which may be hostile, before it is shown, and its width in cells."""
+"""Cleaning of memory text, which may be hostile, for display, and its width in cells."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from collections.abc import Sequence
 from itertools import groupby, islice
 
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-"""What counts as blank in ZeroClaw's texts: Unicode's White_Space, which has no separators U+001C to U+001F."""
+"""The blanks in ZeroClaw's texts: Unicode's White_Space, without the separators U+001C to U+001F."""
 
 HIDDEN = "••••"
-"""What is shown in place of a secret."""
+"""The replacement of a secret."""
 
 _BLANKS = re.compile(r"[ \t\r\n\f\v]+")
 _CONTROLS = "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]"
-_MOST_COMBINING = 4
-# No combining mark is a word character: a quick way to know that no letter has too many.
+_MAX_COMBINING = 4
+# Combining marks are not word characters: a fast check that no letter has too many of them.
 _MANY_MARKS = re.compile(r"[^\w\x00-\x7f]{5}")
 _JOINER = "\u200d"
-# A text can be as long as a book: whatever is tried at every character is bounded.
+# A text can be as long as a book, so every repetition is bounded.
 _SECRETS = (
-    # A password can contain an @ or a slash that somebody forgot to encode; digits and a slash are a port.
+    # A password can contain an unencoded @ or slash; digits and a slash are a port.
     (r"(?i)\b((?:postgres(?:ql)?|mysql|rediss?|mongodb|amqps?)[+\w]{0,20}://[^\s:/@]*:)\S{1,2000}@", "@"),
     (r"(?i)\b([a-z][a-z0-9+.\-]{0,20}://[^\s:/@?#]*:)(?!\d{0,5}[/?#])[^\s\"']{1,2000}@", "@"),
     (r"(?i)([?&;](?:\w{0,20}[_-])?(?:key|sig|signature|auth)=)[^&#;\s\"']+", ""),
@@ -34,30 +34,30 @@ _SECRETS = (
     (r"\b(\d{8,10}:)[A-Za-z0-9_\-]{35}\b", ""),
     (r"\b(enc2:|enc:|op://)[^\s\"',\]}]+", ""),
 )
-"""Patterns of secrets, whose first group stays, each with what follows the dots. `re` compiles them at first use."""
+"""Patterns of secrets, whose first group is preserved, each with the text after the dots. Compiled on first use."""
 
 
 def display_text(text: str) -> str:
-    """Text that can neither steer the terminal nor hide anything: all but line feed and tab becomes visible.
+    """Clean a text so that it cannot control the terminal or hide anything: all except line feed and tab is visible.
 
-    C0 and DEL become control pictures, C1 and lone surrogates U+FFFD; bidi controls and what is invisible become a mark
-    that names or spells it (see `hidden_text`), and more than four combining marks on one letter are dropped. A
-    carriage return before a line feed is left out.
+    C0 and DEL become control pictures, C1 and lone surrogates U+FFFD; bidi controls and invisible characters become a
+    mark that names or decodes them (see `hidden_text`), and more than four combining marks on one letter are dropped.
+    A carriage return before a line feed is dropped.
     """
     shown = text.replace("\r\n", "\n")
     if not shown.isprintable():
         shown = re.sub(_CONTROLS, _picture, shown)
     if shown.isascii():
         return shown
-    # Most commands show no text that needs its tables.
+    # Imported here because most commands show no text that needs its tables.
     from zeroclaw_tui.memory.hidden_text import marked
 
     return _calm_combining(marked(shown))
 
 
 def shell_word(text: str) -> str:
-    """A word as a shell reads it. One that a terminal would not show as it is has escapes, in `$'…'`, so that what is
-    copied from the screen still means it."""
+    """Quote a word for a shell. A word that a terminal cannot show unchanged gets escapes in `$'…'`, so that it can be
+    copied from the screen."""
     import shlex
 
     if text == display_text(text) and not {"\t", "\n"} & set(text):
@@ -69,17 +69,17 @@ def shell_word(text: str) -> str:
 
 
 def with_tilde(location: str) -> str:
-    """A path, or a sentence with paths, with a tilde for the home folder."""
+    """Replace the home folder in a path, or in a sentence with paths, by a tilde."""
     return location.replace(f"{os.path.expanduser('~')}/", "~/")
 
 
 def one_line(text: str) -> str:
-    """Text for one row of a list: `display_text` with each run of blanks and line ends as one space."""
+    """Clean a text for one row: `display_text` with each run of blanks and line ends replaced by one space."""
     return display_text(_BLANKS.sub(" ", text)).strip()
 
 
 def mask_secrets(text: str) -> str:
-    """Text with what looks like a key, a token or the password of a URL replaced by four dots."""
+    """Replace everything that looks like a key, a token or the password of a URL by four dots."""
     for pattern, end in _SECRETS:
         text = re.sub(pattern, rf"\g<1>{HIDDEN}{end}", text)
     return text
@@ -90,8 +90,8 @@ _IS_PLAIN = re.compile(r"[\x20-\x7e\xa1-\xac\xae-\u02ff\u2010-\u2027\u2190-\u21f
 
 
 def cells(text: str) -> int:
-    """How many terminal cells a cleaned text takes, as Textual counts them."""
-    # Importing rich costs a short command a tenth of its time.
+    """The width of a cleaned text in terminal cells, as in Textual."""
+    # Avoid importing rich, which takes a tenth of the time of a short command.
     if _IS_PLAIN(text):
         return len(text)
     from rich.cells import cell_len
@@ -100,7 +100,7 @@ def cells(text: str) -> int:
 
 
 def cut(text: str, most: int) -> str:
-    """A cleaned text in at most `most` cells, with an ellipsis where something was left out."""
+    """Truncate a cleaned text to at most `most` cells, with an ellipsis if it is longer."""
     if cells(text) <= most:
         return text
     if _IS_PLAIN(text):
@@ -113,12 +113,12 @@ def cut(text: str, most: int) -> str:
         if used > most:
             break
         end = stop
-    # A joiner that lost what it joins would be shown.
+    # A joiner without a second character would be visible.
     return text[:end].rstrip(_JOINER + " ") + "…"
 
 
 def distinct_numbers(score: float, limit: float) -> tuple[str, str]:
-    """Both numbers with two decimals, or with more if a score below the limit would look equal to it."""
+    """Format both numbers with two decimals, or with more if a score below the limit would look equal to it."""
     for decimals in range(2, 10):
         shown = f"{score:,.{decimals}f}", f"{limit:,.{decimals}f}"
         if not score < limit or shown[0] != shown[1]:
@@ -138,7 +138,7 @@ def are(count: int, what: str = "memory") -> str:
 
 
 def size_shown(size: int) -> str:
-    """Bytes as "37 B", "1.2 KB" or "18 MB", 1,024 to the unit and never more than six characters."""
+    """Format bytes as "37 B", "1.2 KB" or "18 MB", with units of 1,024 and at most six characters."""
     if size < 1000:
         return f"{size} B"
     value = float(size)
@@ -150,9 +150,9 @@ def size_shown(size: int) -> str:
 
 
 def first_names(names: Sequence[str], count: int | None = None, *, most: int = 5, longest: int = 60) -> str:
-    """The first names, cleaned, each in `longest` cells, and how many more there are: "a, b and 3 more".
+    """Join the first names, cleaned, each in `longest` cells, and the number of others: "a, b and 3 more".
 
-    `count` is how many there are where `names` are only the first of them.
+    `count` is the total if `names` are only the first of them.
     """
     named = [cut(one_line(name), longest) for name in names[:most]]
     more = (len(names) if count is None else count) - len(named)
@@ -165,7 +165,7 @@ def is_unicode(text: str) -> bool:
 
 
 def unicode_text(text: str) -> str:
-    """A text with U+FFFD for each byte that is not UTF-8, and for half of a surrogate pair."""
+    """Replace each byte that is not UTF-8, and each unpaired surrogate, by U+FFFD."""
     return text if is_unicode(text) else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -178,4 +178,4 @@ def _calm_combining(text: str) -> str:
     if not _MANY_MARKS.search(text):
         return text
     runs = groupby(text, lambda character: unicodedata.combining(character) > 0)
-    return "".join("".join(islice(run, _MOST_COMBINING if is_mark else None)) for is_mark, run in runs)
+    return "".join("".join(islice(run, _MAX_COMBINING if is_mark else None)) for is_mark, run in runs)
