@@ -44,24 +44,29 @@ async def plan_batch(policy: Policy, writer: RowWriter, changes: Sequence[Change
     moving: set[str] = set()
     for change in changes:
         owner, before, after = None, change.before, change.after
-        if isinstance(after, Draft | Row):
+        if isinstance(after, _WITH_KEY):
             owner, agent = await writer.resolve_owner(after, create=not policy.dry_run)
             agents += [] if agent is None else [agent]
             keys.add((owner, after.key))
         owners.append(owner)
-        targets += [row for row in (before, after) if isinstance(row, RowVersion | Row)]
+        targets += [] if before is None else [before]
+        targets += [after] if isinstance(after, Row) else []
         if before is not None and (after is None or _new_key(after, before.key) != before.key):
             moving.add(writer.identity(before))
     present = [*await writer.read(targets, keys)] if targets or keys else []
     while True:
         batch = Batch(policy, writer, present, keys, moving, agents)
         for change, owner in zip(changes, owners, strict=True):
-            await batch.plan(change, owner)
+            if not batch.plan_new(change, owner):
+                await batch.plan(change, owner)
         batch.tally.written = len(changes) - len(batch.tally.already) - len(batch.tally.skipped)
         staying = moving & batch.conflicting
         if not staying:
             return batch
         moving -= staying
+
+
+_WITH_KEY = (Draft, Row)
 
 
 def _new_key(after: Row | Draft | Edit, key: str) -> str:
@@ -126,8 +131,8 @@ class Batch:
             self._add(await self.writer.read((), [key]))
         return list(self._by_key[key].values())
 
-    def _put(self, row: Row) -> None:
-        """Add a row; if another one still has its identity, that one leaves later."""
+    def _put(self, row: Row) -> str:
+        """Add a row and return its identity; if another one still has that, it leaves later."""
         identity = self.writer.identity(row)
         before = self._now.get(identity)
         if before is not None:
@@ -135,6 +140,7 @@ class Batch:
             self._displaced[identity] = before
         self._now[identity] = row
         self._by_key.setdefault((self.writer.owner(row), row.key), {})[identity] = row
+        return identity
 
     def _drop(self, row: Row) -> None:
         identity = self.writer.identity(row)
@@ -146,6 +152,19 @@ class Batch:
         self._now[identity] = None
         if before is not None:
             self._by_key.get((self.writer.owner(before), before.key), {}).pop(identity, None)
+
+    def plan_new(self, change: Change, owner: str | None) -> bool:
+        """Add a new row whose id and key no other row has; False for any other change, which `plan` decides."""
+        row = change.after
+        if change.before is not None or not isinstance(row, Row) or self._current(row) is not None:
+            return False
+        if self._by_key[owner, row.key]:
+            return False
+        new = self.writer.restored_row(row, None, owner, new_id=False)
+        self._do(None, new, change)
+        if not self.writer.keys_are_unique:
+            self.handled.add(self.writer.identity(new))
+        return True
 
     async def plan(self, change: Change, owner: str | None) -> None:
         """Decide what a change needs."""
@@ -292,16 +311,17 @@ class Batch:
     ) -> None:
         """Put a row in place of another; `change` is what asks for it."""
         reverses = None if change is None else change.reverses
-        self.journal.append(RowChange(existing, new, reverses=reverses, replaces=replaces))
+        self.journal.append(RowChange(existing, new, None, reverses, replaces))
         if existing is not None:
             self._drop(existing)
+            self._changed[self.writer.identity(existing)] = None
         if new is not None:
-            self._put(new)
-            self._placed.add(self.writer.identity(new))
+            identity = self._put(new)
+            self._placed.add(identity)
             self.tally.rows.append(new)
-        changed = dict.fromkeys(self.writer.identity(row) for row in (existing, new) if row is not None)
-        self._changed |= changed
-        self.handled |= changed.keys() if self.policy.dry_run else set()
+            self._changed[identity] = None
+        if self.policy.dry_run:
+            self.handled.update(self.writer.identity(row) for row in (existing, new) if row is not None)
 
     def _leave(self, change: Change, row: Row | None) -> None:
         """Write nothing. A change that is undone already is still journaled, so that the trash counts it as undone and
@@ -328,19 +348,22 @@ class Batch:
         rows = ((self._before.get(name), self._now.get(name)) for name in self._changed)
         return [RowChange(before, now) for before, now in rows if before or now]
 
-    def adopt(self, rows: Mapping[str, Row]) -> None:
-        """Take new rows as the store completed or wrote them; one that was replaced later stays as it was meant."""
-        if not rows:
-            return
+    def adopt(self, rows: Mapping[str, Row], *, with_state: bool = False) -> None:
+        """Take new rows as the store completed or wrote them; one that was replaced later stays as it was meant.
+
+        With `with_state` the journal says of a new row what it is in the store, and need not have its content.
+        """
 
         def adopted(change: RowChange) -> RowChange:
-            row = change.after
-            new = None if row is None or self._current(row) is not row else rows.get(self.writer.identity(row))
-            return change if new is None else RowChange(change.before, new, None, change.reverses, change.replaces)
+            before, row = change.before, change.after
+            if row is None:
+                return change
+            if self._current(row) is row:
+                row = rows.get(self.writer.identity(row), row)
+            state = row.fingerprint if with_state and before is None else None
+            return RowChange(before, row, None, change.reverses, change.replaces, state)
 
         self.journal = list(map(adopted, self.journal))
         first = self.tally.rows[:CONFLICTS_LISTED]
         self.tally.rows = [rows.get(self.writer.identity(row), row) for row in first]
-        for row in rows.values():
-            self._drop(row)
-            self._put(row)
+        self._now |= {self.writer.identity(row): row for row in rows.values()}

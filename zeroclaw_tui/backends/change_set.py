@@ -27,6 +27,7 @@ from zeroclaw_tui.memory.change import (
 from zeroclaw_tui.memory.errors import Refused
 
 T = TypeVar("T")
+_COMPLETED_LATER = (Draft, Edit)
 _TRIES = 3
 """How often a batch is tried when other programs write the same rows."""
 
@@ -96,8 +97,9 @@ class ChangeSet:
             change = next(self._changes, None)
             if change is None:
                 break
-            if isinstance(change.after, Draft | Edit):
-                after = change.after.checked()
+            after = change.after
+            if isinstance(after, _COMPLETED_LATER):
+                after = after.checked()
                 writer.check(after)
                 change = replace(change, after=after)
             batch.append(change)
@@ -121,11 +123,12 @@ class ChangeSet:
         raise Refused("Another program writes these memories all the time.", hint="Try again when the agent is idle.")
 
     async def _write(self, writer: RowWriter, batch: Sequence[Change]) -> Batch:
-        others = [change for change in batch if change.table != MEMORIES]
+        memories = [change for change in batch if change.table == MEMORIES]
+        others = [change for change in batch if change.table != MEMORIES] if len(memories) < len(batch) else []
         dry_run = self._policy.dry_run
         # An agent is inserted before its memories, and deleted after them.
         added = [await writer.write_other(one, dry_run=dry_run) for one in others if one.after is not None]
-        found = await plan_batch(self._policy, writer, [change for change in batch if change.table == MEMORIES])
+        found = await plan_batch(self._policy, writer, memories)
         if self._is_one_batch and found.tally.skipped:
             raise _Refused(found.tally.refused())
         found.tally.written += sum(change.table != AGENTS for change in others)
@@ -144,24 +147,17 @@ class ChangeSet:
             if self._journal is not None and not writer.is_transactional:
                 await writer.blocking(self._journal.withdraw)
             raise
-        found.adopt(written)
+        found.adopt(written, with_state=writer.is_transactional)
         removed = [await writer.write_other(one, dry_run=False) for one in others if one.after is None]
         if writer.is_transactional:
             deleted = [change for change in removed if change is not None]
-            await self._record(writer, [*agents, *map(_with_state, found.journal), *deleted])
+            await self._record(writer, [*agents, *found.journal, *deleted])
         return found
 
     async def _record(self, writer: RowWriter, changes: Sequence[RowChange]) -> None:
         journal = self._journal
         if journal is not None and changes:
             await writer.blocking(lambda: journal.record(changes))
-
-
-def _with_state(change: RowChange) -> RowChange:
-    """A change that says of a new row what it is in the store, so that the journal need not have its content."""
-    if change.before is not None or change.after is None:
-        return change
-    return RowChange(None, change.after, reverses=change.reverses, after_state=change.after.fingerprint)
 
 
 class _Refused(Exception):

@@ -192,8 +192,9 @@ class TableWriter(RowWriter):
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
         """With the values that today's table has columns for."""
-        values, names = dict(row.values), row.values.keys() - self.columns
-        lost = [name for name in names if values.pop(name) is not None]
+        values, columns = dict(row.values), self.columns
+        unknown = [name for name in values if name not in columns]
+        lost = [name for name in unknown if values.pop(name) is not None]
         if lost:
             self.notes[
                 f"What stood in {one_line(', '.join(sorted(lost)))} is left out: this store has no such column."

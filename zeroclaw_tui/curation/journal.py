@@ -297,7 +297,7 @@ class RunningAction(Journal):
 
     def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
         columns = [(None, *records.columns_of_change(self._file.codec, self.number, change)) for change in changes]
-        connection.executemany(records.INSERT_CHANGE, columns)
+        records.insert_changes(connection, columns)
         last = connection.execute("SELECT last_insert_rowid()").fetchone()[0]
         self._recorded = [*range(last - len(changes) + 1, last + 1)]
 

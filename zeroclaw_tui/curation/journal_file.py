@@ -273,7 +273,7 @@ def _convert(connection: sqlite3.Connection, file: Path, codec: records.RowCodec
                     hint="Nothing was changed. Move the file away: the trash is then empty.",
                 ) from error
             columns = records.columns_of_change(codec, action, RowChange(before, after), undone=bool(is_undone))
-            connection.execute(records.INSERT_CHANGE, (number, *columns))
+            records.insert_changes(connection, [(number, *columns)])
         counted = "SELECT action FROM changes WHERE is_counted"
         connection.execute(f"UPDATE changes SET is_counted = 1 WHERE action NOT IN ({counted})")
         for table in ("blobs", "kept", "old_actions", "stores", "clock"):

@@ -231,18 +231,24 @@ class SqliteWriter(TableWriter):
             used.add(places[-1])
         # FTS5 writes out what it has gathered whenever a rowid is lower than the one before, and at the end of each
         # statement.
-        records = [
-            (tuple(row.values), *bound([rowid, *row.values.values()]))
-            for rowid, row in sorted(zip(places, rows, strict=True), key=itemgetter(0))
-        ]
-        for (names, marks), alike in groupby(records, itemgetter(0, 1)):
-            columns = ", ".join(map(quoted, ("rowid", *names)))
-            for some in in_parts([values for *_, values in alike], _MOST_BOUND // (len(names) + 1)):
-                added = ", ".join([f"({marks})"] * len(some))
-                insertion = f"INSERT INTO memories ({columns}) VALUES {added}"
-                self.connection.execute(insertion, [*chain(*some)])
-        inserted = self.memories.with_rowids(places)
+        placed = sorted(zip(places, rows, strict=True), key=itemgetter(0))
+        for names, alike in groupby(placed, lambda one: tuple(one[1].values)):
+            for some in in_parts([*alike], _MOST_BOUND // (len(names) + 1)):
+                self._insert(("rowid", *names), [(rowid, *row.values.values()) for rowid, row in some])
+        inserted = self.memories.with_new_rowids(places)
         return [inserted[rowid] for rowid in places]
+
+    def _insert(self, names: Sequence[str], records: Sequence[Sequence[Value]]) -> None:
+        """Insert records that have values for the same columns."""
+        statement = f"INSERT INTO memories ({', '.join(map(quoted, names))}) VALUES "
+        marks = ", ".join("?" * len(names))
+        try:
+            self.connection.execute(statement + ", ".join([f"({marks})"] * len(records)), [*chain(*records)])
+        except UnicodeEncodeError:
+            # Nothing was inserted: some text has surrogate escapes.
+            ready = [bound(record) for record in records]
+            added = ", ".join([f"({marks})" for marks, _ in ready])
+            self.connection.execute(statement + added, [*chain(*(values for _, values in ready))])
 
     async def change(self, row: Row, values: Mapping[str, Value]) -> Row:
         pairs = ((name, value, row.values[name]) for name, value in values.items())

@@ -269,8 +269,11 @@ class Comparison:
 
     def _completed(self, row: Row) -> Row:
         """Return a memory with all that the store needs to take it."""
-        values = {name: value for name, value in row.values.items() if name not in OF_THE_STORE}
-        values["category"] = values.get("category") or "core"
+        values = dict(row.values)
+        for name in OF_THE_STORE:
+            values.pop(name, None)
+        if not values.get("category"):
+            values["category"] = "core"
         if values.get("created_at") is None:
             values["created_at"] = self.now
         if values.get("updated_at") is None:
@@ -391,9 +394,11 @@ def _comparable(name: str, value: Value) -> Value:
 
 def lost_fields(row: Row, stored: Row) -> Iterator[str]:
     """What the store changes of a memory or has no place for, by name."""
+    values = stored.values
     for name, value in row.values.items():
-        other = stored.values.get(name)
-        if value == other or name in OF_THE_STORE or value in (None, "", *_USUAL.get(name, ())):
+        if value is None or value == (other := values.get(name)):
+            continue
+        if name in OF_THE_STORE or value in ("", *_USUAL.get(name, ())):
             continue
         if _comparable(name, value) != _comparable(name, other):
             yield _NAMES.get(name, name)

@@ -172,7 +172,9 @@ async def plan_transfer(
     def see(one: Compared) -> None:
         stored = read_line(one.stored) if memory.about.is_line_based and not is_line(one.row) else one.stored
         # Another program may have written any names.
-        lost.update(name for name in lost_fields(one.row, stored) if name in lost or len(lost) < _MAX_NAMES)
+        for name in lost_fields(one.row, stored):
+            if name in lost or len(lost) < _MAX_NAMES:
+                lost[name] += 1
         if one.what == "taken" and len(samples) < _MAX_SAMPLES:
             samples.append(short_key(one.stored.key))
 
