@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support import small_store
 from support.installs import make_install
-from support.libraries import profile_to_make
+from support.libraries import profile_for_new_store
 from support.memories import BeforeFirstStart, NothingYet
 from support.opened import opened_at
 from support.places import MemoryConfig
@@ -47,9 +47,9 @@ async def test_the_version_option_overrides_saved_choice_binary_and_schema(confi
 
 
 def test_a_new_store_has_tables_that_the_installed_zeroclaw_can_write(config):
-    assert profile_to_make(config, None).version == "0.7.5"
-    assert profile_to_make(config._replace(schema=3), None).version == "0.8.4"
-    assert profile_to_make(config, "0.5.0").version == "0.5.0"
+    assert profile_for_new_store(config, None).version == "0.7.5"
+    assert profile_for_new_store(config._replace(schema=3), None).version == "0.8.4"
+    assert profile_for_new_store(config, "0.5.0").version == "0.5.0"
 
 
 async def test_a_missing_database_is_an_error_unless_allowed(config):

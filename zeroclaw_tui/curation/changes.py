@@ -1,4 +1,4 @@
-"""Every change that a person makes: it is recorded in the journal, written by the store, and can be undone."""
+"""Every change to memories: it is recorded in the journal, written by the store, and can be undone."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ _HYGIENE_RUNS_AGAIN = (
 
 
 async def store_memory(library: Library, draft: Draft, *, replace: bool = False) -> Outcome:
-    """Store a new memory, embedded where an embedder is configured.
+    """Store a new memory, with its embedding if an embedder is configured.
 
-    Notes name a failing embedder and what ZeroClaw would refuse. Raises UsageError, Refused (also for a key in use),
-    Locked.
+    Notes report a failing embedder and what ZeroClaw would refuse. Raises UsageError, Refused (also for an existing
+    key), Locked.
     """
     check_writable(library.memory)
     draft = draft.checked()
@@ -67,7 +67,7 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False)
 
 
 async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> Outcome:
-    """Change a memory that has the fingerprint `expected`; a count of 0 means no change. Raises Conflict, NotFound."""
+    """Change a memory with the fingerprint `expected`; a count of 0 means no change. Raises Conflict, NotFound."""
     check_writable(library.memory)
     checked = edit.checked()
     if SUPERSEDED_BY in checked.values and "superseded" in library.memory.why_not:
@@ -121,7 +121,7 @@ def _no_longer_there() -> NotFound:
 async def remove_memories(
     library: Library, plan: PurgePlan, verb: Verb, *, forever: bool = False, on_progress: ProgressCallback | None = None
 ) -> Outcome:
-    """Move the memories of a plan to the trash; with `forever` delete them, and earlier versions in the trash."""
+    """Move the memories of a plan to the trash; with `forever`, delete them and their versions in the trash."""
     check_writable(library.memory)
     if not plan.stamps:
         return Outcome(verb, 0)
@@ -154,9 +154,9 @@ async def turn_action(
     on_conflict: OnConflict = "refuse",
     on_progress: ProgressCallback | None = None,
 ) -> Outcome:
-    """Undo the last action, redo the one undone last, or either with the one of a `number`.
+    """Undo the last action or redo the last undone one, or undo or redo the action with this `number`.
 
-    With `expected` it is Refused if another action than that would be turned. Raises NotFound, Refused, Conflicts.
+    Raises NotFound, Conflicts, and Refused, also if the action is not the `expected` one.
     """
     check_writable(library.memory)
     await library.trash.recover(library.memory)
@@ -175,9 +175,9 @@ undo, redo = partial(turn_action, verb="undo"), partial(turn_action, verb="redo"
 
 
 async def action_to_turn(library: Library, verb: Literal["undo", "redo"], number: int | None = None) -> Action:
-    """Return the action that an undo or a redo is about: the last one that can be turned, or that of a number.
+    """Return the action to undo or redo: the last possible one, or the one with this number.
 
-    Raises NotFound where none can be turned, and Refused where that of the number is turned or of another store.
+    Raises NotFound if there is none, and Refused if the one with this number is done already or of another store.
     """
     trash = library.trash
     if number is None:
@@ -204,7 +204,7 @@ async def restore(
     on_conflict: OnConflict = "refuse",
     on_progress: ProgressCallback | None = None,
 ) -> Outcome:
-    """Restore deleted memories from the trash, by its numbers. Raises NotFound, Refused, Conflicts."""
+    """Restore deleted memories from the trash by their numbers. Raises NotFound, Refused, Conflicts."""
     check_writable(library.memory)
     await library.trash.recover(library.memory)
     wanted = sorted(set(numbers), reverse=True)
@@ -215,14 +215,14 @@ async def restore(
 
 
 async def check_restorable(library: Library, numbers: Sequence[int]) -> None:
-    """Raise NotFound for what is not in the trash of this store."""
+    """Raise NotFound for a number that is not in the trash of this store."""
     for number in set(numbers).difference(await library.trash.numbers()):
         hint = "It was restored, was too old for the trash, or was deleted from another store: then open that one."
         raise NotFound(f"The trash of this store has no memory {number}.", hint=hint)
 
 
 async def preview_turn(library: Library, numbers: Sequence[int], on_conflict: OnConflict = "refuse") -> ApplyResult:
-    """Return what undoing these changes would do, with all conflicts; a read-only store is not compared."""
+    """Preview the undo of these changes, with all conflicts; a read-only store is not compared."""
     if library.read_only_because is not None:
         return ApplyResult(len(numbers), notes=[f"Conflicts were not checked: {library.read_only_because}"])
     result = await _apply_turn(library, numbers, None, on_conflict, None)
@@ -252,7 +252,7 @@ async def _turn(
 async def _apply_turn(
     library: Library, numbers: Sequence[int], turn: Journal | None, rule: OnConflict, report: ProgressCallback | None
 ) -> ApplyResult:
-    """Write what undoes journaled changes, those of the store first; without a `turn` only see what that would do."""
+    """Write the reverse of journaled changes, those of the store first; without a `turn` it is a dry run."""
     changes_to_turn, is_dry = library.trash.changes_to_turn, turn is None
     of_store = (undone for change in changes_to_turn(numbers, outside=False) for undone in undoing(change))
     result = await library.memory.apply(of_store, turn, on_conflict=rule, dry_run=is_dry, on_progress=report)
@@ -279,10 +279,10 @@ async def run_change(
     forever: bool = False,
     turned: Sequence[int] = (),
 ) -> Outcome:
-    """Begin an action, do its work, finish it. `turned` are the journaled changes that an undo or restore is of.
+    """Begin an action, do its work, and finish it. `turned` are the journaled changes that an undo or restore reverses.
 
-    Whoever cancels this waits for the batch under way, and what was done can be undone, unless it deletes `forever`. An
-    error leaves the action to be recovered, and says how much of it was done, as the store shows it.
+    Cancellation waits for the current batch, and finished batches can be undone, unless the action deletes `forever`.
+    After an error the action is recovered, and the error says how much was done, according to the store.
     """
     stop = threading.Event()
 
@@ -304,14 +304,14 @@ async def run_change(
         try:
             return replace(outcome, action=await action.finish(is_whole=not outcome.cancelled))
         except InspectorError as error:
-            # The next change recovers it.
+            # The next change recovers the action.
             return replace(outcome, notes=(*outcome.notes, f"{_NOT_FINISHED} {error.message}"))
 
     return await wait_until_done(asyncio.ensure_future(run()), stop.set)
 
 
 async def _embedded(library: Library, content: str) -> tuple[Vector | None, tuple[str, ...]]:
-    """Return the vector of a content, where there can be one, and what a person should know about both."""
+    """Return the vector of a content, if it can be made, and notes about both for the user."""
     notes: tuple[str, ...] = ()
     if library.profile.profile.scans_content:
         found = await asyncio.to_thread(scan, content, library.settings.threat_scan)
@@ -328,7 +328,7 @@ async def _embedded(library: Library, content: str) -> tuple[Vector | None, tupl
 
 
 def _policy_sentences(library: Library, content: str, namespace: str | None) -> tuple[str, ...]:
-    """Say what ZeroClaw's `[memory.policy]` would blank out or refuse; its quotas are not checked. Blocks."""
+    """Say what ZeroClaw's `[memory.policy]` would redact or refuse; its quotas are not checked. Blocks."""
     if not library.profile.profile.scans_content:
         return ()
     config, redacted = library.config, tuple[str, ...]()

@@ -28,12 +28,12 @@ FindingKind = str
 """One of KINDS."""
 
 SAFE_TO_REMOVE = frozenset({"assistant replies", "recall blobs", "tool results", "heartbeat and cron"})
-"""Texts that programs saved by themselves: no user asked to remember them."""
+"""Kinds of texts that programs saved without a request by a user."""
 
 TOO_SHORT = 20
-"""Characters: ZeroClaw saves no shorter user message."""
+"""In characters: ZeroClaw does not save shorter user messages."""
 TOO_LONG = 4000
-"""Characters: ZeroClaw's channels never put longer memories into the prompt (<= 0.8.2)."""
+"""In characters: the channels of ZeroClaw <= 0.8.2 never inject longer memories."""
 
 REMARKS: Mapping[FindingKind, str] = {
     "assistant replies": "Replies of the agent, saved by early versions. ZeroClaw never injects them.",
@@ -54,12 +54,12 @@ _MAX_HIDDEN_RUNS = 1000
 _BEFORE_HIDDEN = 24
 _START_LENGTH = 64
 _MAX_HEAD = 1000
-"""Characters of a content: more than an excerpt shows, with room for a secret at its end."""
+"""In characters of a content: longer than an excerpt, with room for a secret at its end."""
 _ASSISTANT = re.compile(r"\s*assistant_resp(_|\s*\Z)", re.IGNORECASE)
 _TIMER_STARTS = ("[cron:", "[heartbeat task", "[distilled_")
 _DISTILLED = re.compile("distilled_index_sig:", re.IGNORECASE)
 _CATEGORY_RANKS = {"core": 3, "daily": 1, "conversation": 0}
-"""Every other category is between core and daily."""
+"""Every other category ranks between core and daily."""
 
 
 class Sample(NamedTuple):
@@ -67,13 +67,13 @@ class Sample(NamedTuple):
 
     version: RowVersion
     head: str
-    """What of its content is shown, with its secrets."""
+    """The part of its content that is shown; secrets are not masked."""
     remark: str = ""
     """The exact problem, such as "96 % alike" or "an API key"."""
 
     @property
     def excerpt(self) -> str:
-        """One line of its content, secrets masked, not cleaned for a screen."""
+        """One line of its content, secrets masked, control characters included."""
         return excerpt_of(self.head, is_cut=len(self.head) >= _MAX_HEAD)
 
     def as_json(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One kind of problem and its memories in the order of storing; `groups` of duplicates are indexes of these."""
+    """One kind of problem and its memories in storage order; `groups` of duplicates are indexes into these."""
 
     kind: FindingKind
     samples: tuple[Sample, ...]
@@ -97,7 +97,7 @@ class Finding:
 
     @property
     def remark(self) -> str:
-        """What the problem is, and why it hurts."""
+        """The problem and its effect."""
         return REMARKS[self.kind]
 
     @property
@@ -115,7 +115,7 @@ class Finding:
 
 
 class CleanUpReport(NamedTuple):
-    """The kinds that were found, the most bytes first. `rows` and `size` count all memories that were checked."""
+    """The findings, the largest in bytes first. `rows` and `size` count all checked memories."""
 
     findings: tuple[Finding, ...]
     rows: int
@@ -130,7 +130,7 @@ class CleanUpReport(NamedTuple):
 
 
 def own_findings(key: str, content: str) -> dict[FindingKind, str]:
-    """The kinds of findings that one memory shows without any other, with a remark each."""
+    """Find the problems of a single memory: their kinds, each with a remark."""
     found: dict[FindingKind, str] = {}
     text = content.strip(WHITE_SPACE)
     if _ASSISTANT.match(key):
@@ -153,7 +153,7 @@ def own_findings(key: str, content: str) -> dict[FindingKind, str]:
 
 
 def _with_hidden_text(sample: Sample, content: str) -> Sample | None:
-    """The sample with its hidden characters, of the content or else of the key; None if there are none."""
+    """Describe the hidden characters of a sample's content, or else of its key; None if there are none."""
     for text, where in ((content, ""), (sample.version.key, "in the key: ")):
         runs = [] if text.isascii() else list(islice(suspicious_runs(text), _MAX_HIDDEN_RUNS))
         if not runs:
@@ -173,7 +173,7 @@ async def check_memories(
     """Find every problem among the memories of these agents, by default of all.
 
     `on_progress` gets the number of rows checked; if it returns False, this raises SearchInterrupted. Near duplicates
-    are those of a high cosine where both have vectors of one length, else of many common word pairs.
+    have a high cosine if both have vectors of the same length, else many common word pairs.
     """
     about = library.memory.about
     if about.not_read_because is not None and about.program is None:
@@ -195,10 +195,10 @@ async def check_memories(
 
 
 class _Check:
-    """One pass over all rows, which collects their own findings and what duplicates are found by."""
+    """One pass over all rows, which collects their findings and the input of the duplicate search."""
 
     def __init__(self, library: Library, check_cancelled: Callable[[int], None]) -> None:
-        # numpy takes its time.
+        # Deferred: numpy is slow to import.
         from zeroclaw_tui.curation.duplicates import DuplicateFinder
 
         self.samples: list[Sample] = []
@@ -211,7 +211,7 @@ class _Check:
         version, value = self._library.memory.stamp_of(row), row.values.get
         content = as_text(value("content"))
         sample = Sample(version, content[:_MAX_HEAD])
-        # Recall hides a superseded one, and its newer copy is what replaced it.
+        # Recall hides superseded memories, whose newer copy is often the memory that replaced them.
         if version.superseded_by is None:
             owner = f"{version.agent or ''}\0{version.namespace or 'default'}"
             self._duplicates.add(len(self.samples), owner, content, value("embedding"))
@@ -223,7 +223,7 @@ class _Check:
         self._check_cancelled(len(self.samples))
 
     def report(self) -> CleanUpReport:
-        """Compare the memories with each other, and put all findings together. Blocks."""
+        """Compare the memories with each other, and combine all findings. Blocks."""
         duplicates = self._duplicates.find(lambda: self._check_cancelled(len(self.samples)))
         findings = [Finding(kind, tuple(samples)) for kind, samples in self._found.items() if samples]
         findings += self._duplicate_findings("exact duplicates", duplicates.exact)
@@ -246,7 +246,7 @@ class _Check:
 
 
 class MergePlan(NamedTuple):
-    """The memories that stay, each with the copies that move to the trash; `to_delete` are all of these copies."""
+    """The memories that stay, each with its copies that move to the trash; `to_delete` has all these copies."""
 
     groups: tuple[tuple[Sample, tuple[Sample, ...]], ...]
     to_delete: PurgePlan
@@ -272,14 +272,14 @@ def plan_merge(findings: Iterable[Finding]) -> MergePlan:
 
 
 def _rank(sample: Sample) -> tuple[bool, int, bool, float]:
-    """How long ZeroClaw remembers a memory and in how many conversations, then how new it is; the highest stays."""
+    """Rank by how long and in how many sessions ZeroClaw recalls a memory, then by age; the highest stays."""
     version = sample.version
     written, category = moment(version.updated_at or version.when), _CATEGORY_RANKS.get(version.category, 2)
     return bool(version.pinned), category, version.session_id is None, written.timestamp() if written else 0.0
 
 
 async def merge(library: Library, plan: MergePlan, on_progress: ProgressCallback | None = None) -> Outcome:
-    """Move the copies of each group to the trash, without groups whose remaining memory has changed or is deleted."""
+    """Move the copies of each group to the trash; skip groups whose remaining memory was changed or deleted."""
     check_writable(library.memory)
     states = {stays.version.handle: stays.version.state for stays, _ in plan.groups}
     found = await versions_at(library.memory, list(states))
@@ -298,7 +298,7 @@ async def merge(library: Library, plan: MergePlan, on_progress: ProgressCallback
 
 
 def _merge_group(group: Iterable[Sample]) -> Iterator[tuple[Sample, tuple[Sample, ...]]]:
-    """Yield each copy that stays with those that it replaces; copies that replace none are left out."""
+    """Yield each memory that stays with the copies that it replaces, if any."""
     ranked = sorted(enumerate(group), key=lambda numbered: (_rank(numbered[1]), numbered[0]), reverse=True)
     stays: list[tuple[Sample, list[Sample]]] = []
     first_of_session: dict[str | None, int] = {}

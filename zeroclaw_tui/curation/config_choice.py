@@ -1,4 +1,4 @@
-"""Which store is meant: the configs that options may mean, and the stores that a config knows, with their status."""
+"""Choose a store: find the configs that match the options, and list the stores that a config names, with status."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ _KNOWN_SCHEMES = ", ".join(f"{scheme}://…" for info in factory.BACKENDS for sc
 _URL_HINT = f"Valid URLs: {_KNOWN_SCHEMES}, and http://… or https://… with --backend qdrant."
 _BACKEND = "memory.backend"
 _BY_CONTENT = "the content of the file"
-"""The source of a backend that the named file itself shows."""
+"""The source of a backend that was recognised from the content of the named file."""
 CHOSEN_HERE = "chosen here"
-"""The entry of `MemoryConfig.sources` that says what names a store which was chosen from the list of candidates."""
+"""The key in `MemoryConfig.sources` for the reason of a store that was chosen from the list of candidates."""
 
 
 def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) -> tuple[MemoryConfig, ...]:
-    """Find the configs that the options may mean, the one that ZeroClaw uses first. Blocks.
+    """Find the configs that match the options, first the one that ZeroClaw uses. Blocks.
 
     Raises NoInstall, Unreadable, BrokenConfig, and UsageError for a location or a user without a valid path.
     """
     for text in map(str, filter(None, (options.location, options.path))):
-        # As a path, either would appear in every error, with its password.
+        # As a path, either would appear in every error message, with its password.
         if re.match(_CONNECTION_STRING, text) and not Path(text).exists():
             raise UsageError(
                 "A PostgreSQL store needs a URL, not host=… user=… password=….",
@@ -67,7 +67,7 @@ def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) 
 
 
 def _backend_of_url(url: str, named: str | None) -> str | None:
-    """The backend that was named, else that of the URL's scheme. Raises UsageError for a URL that fits no backend."""
+    """Return the named backend, else that of the URL's scheme. Raises UsageError if the URL matches no backend."""
     if not locations.without_password(url):
         raise UsageError("--location is not a valid URL.", hint=_URL_HINT)
     scheme, by_scheme = url.partition("://")[0], factory.backend_of_url(url)
@@ -96,7 +96,7 @@ def _installs(options: OpenOptions, variables: Mapping[str, str], home: Path) ->
             raise
         return (_install_at(options.workspace, options, variables, home),)
     except NoInstall:
-        # A location needs no install, but an install that was named must exist.
+        # A location needs no install, but a named install must exist.
         if options.location is None or options.config_dir is not None or options.workspace is not None:
             raise
         if not locations.is_url(options.location):
@@ -107,7 +107,7 @@ def _installs(options: OpenOptions, variables: Mapping[str, str], home: Path) ->
 
 
 def _install_at(path: Path, options: OpenOptions, variables: Mapping[str, str], home: Path) -> Install:
-    """Find the install at a path, which may be empty for Markdown, and missing for a store that will be made."""
+    """Find the install at a path, which may be an empty folder for Markdown, or missing for a new store."""
     try:
         return locations.install_at(path, variables, home)
     except Unreadable:
@@ -122,7 +122,7 @@ def _install_at(path: Path, options: OpenOptions, variables: Mapping[str, str], 
 def _config_of(
     install: Install, options: OpenOptions, variables: Mapping[str, str], source: str | None
 ) -> MemoryConfig:
-    """Load the config of an install; `source` is what chose the backend, if that is not config or option."""
+    """Load the config of an install; `source` names what chose the backend, if not the config or an option."""
     read_only, version = options.read_only, options.profile
     load = partial(load_config, install, variables, location=options.location, read_only=read_only, version=version)
     config = load(backend=options.backend)
@@ -131,19 +131,19 @@ def _config_of(
         config, source = load(backend=by_content), _BY_CONTENT
     info = factory.backend_info(config.backend)
     if locations.is_url(options.location) and options.backend is None and info is not None and not info.takes_url:
-        # A backend of files would create a file of this name, and show its password.
+        # A file backend would create a file with this name, and show the password.
         raise _needs_backend(str(options.location))
     if source is not None:
         config = config._replace(sources={**config.sources, _BACKEND: source})
     if install.layout == "lone" and info is not None and not info.in_zeroclaw:
-        # ZeroClaw takes every name that it does not know for Markdown.
+        # ZeroClaw uses Markdown for every unknown backend name.
         config = config._replace(zeroclaw_backend="markdown")
     problem = settings_problem(install)
     return config if problem is None else config._replace(warnings=(*config.warnings, problem))
 
 
 def _backend_by_content(install: Install, location: str | None) -> str | None:
-    """The backend whose store the named file is, by its content; None for anything but a file, and for other files."""
+    """Recognise the backend of the named file by its content; None for other files, and if it is not a file."""
     if locations.is_url(location):
         return None
     file = Path(location or "").expanduser()
@@ -157,7 +157,7 @@ def _backend_by_content(install: Install, location: str | None) -> str | None:
 
 
 def describe_choice(config: MemoryConfig) -> str:
-    """Say which backend it is, what chose it, and which one ZeroClaw itself would use if that is another."""
+    """Name the backend, what chose it, and the one that ZeroClaw itself would use if that differs."""
     source = _why(config)
     chosen = f"chosen by {source.removeprefix(f'{FILE}, ')}"
     if source == FILE:
@@ -166,8 +166,8 @@ def describe_choice(config: MemoryConfig) -> str:
         chosen = "the default, because memory.backend is not set"
     line = f"{shown(backend_name(config))}: {chosen}"
     info = factory.backend_info(config.backend)
-    is_known_alone = config.install.layout == "lone" and (info is None or info.in_zeroclaw)
-    if is_known_alone or config.zeroclaw_backend == (config.backend if info is None else info.key):
+    is_zeroclaws_file = config.install.layout == "lone" and (info is None or info.in_zeroclaw)
+    if is_zeroclaws_file or config.zeroclaw_backend == (config.backend if info is None else info.key):
         return f"{line}."
     return f"{line}; ZeroClaw itself would use {config.zeroclaw_backend}."
 
@@ -177,21 +177,21 @@ def backend_name(config: MemoryConfig) -> str:
     return f"{config.backend}.{config.alias}" if config.alias else config.backend
 
 
-# The stores that a config knows
+# The stores that a config names
 
 BADGES = (
     "keyword", "vectors", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "write",
 )  # fmt: skip
-"""What a store may be able to do, in reading order."""
+"""The capabilities of a store, in reading order."""
 _DB_URLS = (STORAGE_DB_URL, *OUR_DB_URLS, OTHERS_DB_URL)
 _ADDRESSES = {"lucid": "storage.binary_path", "postgres": "storage.db_url", "qdrant": "storage.url"}
-"""The settings that name a store, by backend: config.toml or an environment variable may have them."""
+"""The settings that name a store, by backend, set in config.toml or by an environment variable."""
 _UNCONFIRMED = "Only DATABASE_URL names it, so nothing is written until a person confirms it."
 _CLOSE_SECONDS = 2.0
 
 
 class Candidate(NamedTuple):
-    """A store that could be opened. `why` is what names it ("config.toml", "its memory/brain.db")."""
+    """A store that could be opened. `why` is the source that names it ("config.toml", "its memory/brain.db")."""
 
     config: MemoryConfig
     why: str
@@ -203,8 +203,8 @@ class Candidate(NamedTuple):
 
     @property
     def location(self) -> str:
-        """Where the store is, for people: a path, or the address of a server without user, password and options, with
-        the schema, table or collection that the config names."""
+        """The location shown to people: a path, or the address of a server without user, password and options, with
+        the schema, table or collection of the config."""
         config = self.config
         place = str(config.location or config.storage.get("url") or config.storage.get("db_url") or "")
         info = factory.backend_info(config.backend)
@@ -219,16 +219,16 @@ class Candidate(NamedTuple):
 
     @property
     def is_foreign(self) -> bool:
-        """Whether only DATABASE_URL names the store, and nobody has confirmed yet that it is ZeroClaw's."""
+        """Whether only DATABASE_URL names the store, and no user has confirmed that it is ZeroClaw's."""
         return store_to_confirm(self.config) is not None
 
     @classmethod
     def from_path(cls, path: Path) -> Candidate:
-        """The store in a file or directory. Blocks. Raises Unreadable or UsageError if there is none."""
+        """Find the store in a file or directory. Blocks. Raises Unreadable or UsageError if there is none."""
         return cls(configs_for(OpenOptions(path=path))[0], "opened here")
 
     def confirmed(self) -> Candidate:
-        """Remember that DATABASE_URL is ZeroClaw's; return it for writing. Blocks. Raises BrokenConfig, Unreadable."""
+        """Save that DATABASE_URL is ZeroClaw's; return it as writable. Blocks. Raises BrokenConfig, Unreadable."""
         name = store_to_confirm(self.config)
         if name is not None:
             confirm_store(self.config.install, name)
@@ -239,9 +239,9 @@ class Candidate(NamedTuple):
 def candidates(
     config: MemoryConfig, environ: Mapping[str, str] | None = None, *, started: MemoryConfig | None = None
 ) -> tuple[Candidate, ...]:
-    """Find the stores that config.toml, the directories, the environment and plug-ins name, the open one first. Blocks.
+    """Find the stores named by config.toml, directories, environment and plug-ins, the open one first. Blocks.
 
-    `started` is the config with which the program was started. Raises BrokenConfig if config.toml cannot be read.
+    `started` is the config that the program was started with. Raises BrokenConfig if config.toml cannot be read.
     """
     found: dict[tuple[str, str, str], Candidate] = {}
     current = Candidate(config, _why(config), is_current=True)
@@ -254,7 +254,7 @@ def candidates(
 def _known_stores(
     config: MemoryConfig, environ: Mapping[str, str], started: MemoryConfig | None
 ) -> Iterator[Candidate]:
-    """The stores in the order in which they are shown, some of them twice."""
+    """Yield the stores in display order, some of them twice."""
     if started is not None:
         yield Candidate(started, _why(started))
     install = config.install
@@ -291,7 +291,7 @@ def _known_stores(
 
 
 def _aliases_in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
-    """Each store with an alias in config.toml (schema 3): the name that chooses it, and the table that names it."""
+    """Yield the stores with an alias in config.toml (schema 3): the name that selects it, and its table."""
     file = config.install.config_file
     document = (read_toml(file) if file is not None else None) or {}
     notes = memory_config.Notes()
@@ -307,21 +307,21 @@ def _aliases_in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
 
 
 def _why(config: MemoryConfig) -> str:
-    """What names the store of a config."""
+    """The source that names the store of a config."""
     source = config.sources.get(CHOSEN_HERE) or config.sources.get(_BACKEND, memory_config.DEFAULT)
     return "--backend" if source == memory_config.OPTION else source
 
 
 class StoreStatus(NamedTuple):
-    """The result of opening a store for a look."""
+    """The result of opening a store to check it."""
 
     problem: str | None = None
     """Why the store did not open, in a sentence; None if it did."""
     memories: int | None = None
     badges: tuple[str, ...] = ()
-    """What the store can do, of BADGES."""
+    """The capabilities of the store, from BADGES."""
     limitations: Mapping[str, str] = MappingProxyType({})
-    """What it cannot do, of BADGES, each with the reason."""
+    """The missing capabilities, from BADGES, each with the reason."""
     is_missing: bool = False
     """Whether ZeroClaw creates the store at its first start."""
 
@@ -331,7 +331,7 @@ async def check_candidate(candidate: Candidate, seconds: float = 5.0) -> StoreSt
     memory: Memory | None = None
     try:
         async with asyncio.timeout(seconds):
-            # In a thread, because the first look at a backend imports its driver.
+            # In a thread, because the first use of a backend imports its driver.
             memory = await asyncio.to_thread(factory.create_memory, candidate.config._replace(read_only=True))
             await memory.open()
             count = await memory.count()
@@ -343,7 +343,7 @@ async def check_candidate(candidate: Candidate, seconds: float = 5.0) -> StoreSt
         return StoreStatus(f"no answer within {seconds:g} s")
     finally:
         if memory is not None:
-            # A server that does not answer must not delay the answer.
+            # A server that does not answer must not delay the result.
             with suppress(TimeoutError, InspectorError):
                 async with asyncio.timeout(_CLOSE_SECONDS):
                     await memory.close()
@@ -352,6 +352,6 @@ async def check_candidate(candidate: Candidate, seconds: float = 5.0) -> StoreSt
         if candidate.is_foreign:
             limitations["write"] = _UNCONFIRMED
         elif not candidate.config.read_only:
-            # The store is read-only for this look alone.
+            # The store was opened read-only just for this check.
             del limitations["write"]
     return StoreStatus(None, count, tuple(name for name in BADGES if name not in limitations), limitations)

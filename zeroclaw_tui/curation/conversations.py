@@ -1,4 +1,4 @@
-"""The conversation that a memory was made in, read from the chat that ZeroClaw >= 0.4.3 stores in sessions/sessions.db
+"""Find the conversation that a memory comes from, in the chats that ZeroClaw >= 0.4.3 stores in sessions/sessions.db
 of the workspace or data directory."""
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.text import one_line
 
 AROUND = 4
-"""How many messages before the one, and after it."""
+"""The number of messages before and after the message."""
 MAX_MESSAGE_LENGTH = 20_000
-"""Characters of a message that are read; tools answer with whole files."""
+"""The number of characters read of each message; tools may return whole files."""
 _HINT = "ZeroClaw stores chat from 0.4.3 on, and deletes it with its session."
 _COLUMNS = frozenset({"id", "session_key", "role", "content", "created_at"})
 _MIN_TEXT_LENGTH = 12
@@ -28,13 +28,13 @@ _MIN_TEXT_LENGTH = 12
 _MAX_TEXT_LENGTH = 2000
 _WITH_TEXT = "instr(content, :text)"
 _MADE_BEFORE = "role = 'user' AND (julianday(:at) - julianday(created_at)) * 86400 >= -5"
-"""With auto_save a memory is stored up to some seconds before the message that it was made of."""
+"""With auto_save, a memory may be stored some seconds before its message."""
 _DISTANCE = "abs(julianday(created_at) - julianday(:at))"
 _MESSAGES = "SELECT role, substr(content, 1, :longest), created_at FROM sessions WHERE session_key = :session AND id"
 
 
 class Message(NamedTuple):
-    """A message, of a long one the beginning. `role` and `at` are as written, the time in UTC."""
+    """A message, truncated if long. `role` and `at` are as stored, the time in UTC."""
 
     role: str
     content: str
@@ -42,7 +42,7 @@ class Message(NamedTuple):
 
 
 class Conversation(NamedTuple):
-    """The messages around the one at `position` in `messages`, in their order. `session` is its key."""
+    """The messages around the one at index `position`, in order. `session` is the key of the session."""
 
     session: str
     messages: tuple[Message, ...]
@@ -50,10 +50,10 @@ class Conversation(NamedTuple):
 
 
 async def around(library: Library, entry: MemoryEntry, messages: int = AROUND) -> Conversation:
-    """Read the messages before and after the one that this memory was made of.
+    """Read the messages before and after the one that a memory comes from.
 
-    That is the message with its text, in its session if it has one, or else the last one of a person in that session
-    before it was stored. Raises NotFound where there is no such message, and the kinds that reading a database raises.
+    That is the message with its text, in its session if it has one, or else the last user message in that session
+    before it was stored. Raises NotFound if there is no such message, and the errors of reading a database.
     """
     file = library.config.install.root / "sessions" / "sessions.db"
     if not await asyncio.to_thread(file_size, file):
@@ -73,7 +73,7 @@ def _find(connection: sqlite3.Connection, entry: MemoryEntry, around: int) -> Co
     text = _bindable(entry.content.strip()[:_MAX_TEXT_LENGTH])
     facts, within = {"text": text, "at": _bindable(entry.timestamp)}, "1"
     if entry.session_id:
-        # The id of a session by web socket or RPC gets a prefix in its key.
+        # The key of a web socket or RPC session is its id with a prefix.
         bare = _bindable(entry.session_id).removeprefix("gw_").removeprefix("rpc_")
         facts |= {"session": _bindable(entry.session_id), "bare": bare, "gw": f"gw_{bare}", "rpc": f"rpc_{bare}"}
         within = "session_key IN (:session, :bare, :gw, :rpc)"
@@ -93,5 +93,5 @@ def _find(connection: sqlite3.Connection, entry: MemoryEntry, around: int) -> Co
 
 
 def _bindable(text: str) -> str:
-    """A text that sqlite3 takes: it refuses lone surrogates, and no message holds what replaces them."""
+    """Replace lone surrogates, which sqlite3 rejects, by question marks."""
     return text.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""A sample workspace: one person's months with an assistant. The same time gives the same workspace."""
+"""A sample workspace: eight months of one person with an assistant. It is the same for the same time."""
 
 from __future__ import annotations
 
@@ -67,8 +67,7 @@ log_persistence_max_entries = 10000
 def make_demo(folder: Path, now: datetime) -> Path:
     """Write the sample workspace into `folder` and return it: a config dir in the layout of ZeroClaw >= 0.8.
 
-    The memories lead up to `now`, which has a time zone. Raises FileExistsError for a sample that exists, and
-    Unreadable.
+    The memories end at `now`, which has a time zone. Raises FileExistsError if the sample exists, Unreadable.
     """
     database, data = folder / "data" / "memory" / "brain.db", folder / "data"
     if database.exists():
@@ -136,7 +135,7 @@ def _agent_id(alias: str) -> str:
 
 
 def _days_before(now: datetime, days: float) -> str:
-    """The time so many days before, with nine digits of fraction as ZeroClaw writes it."""
+    """The time some days before, with nine fractional digits as ZeroClaw writes it."""
     return f"{(now - timedelta(days=days)).astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}000+00:00"
 
 

@@ -1,4 +1,4 @@
-"""The doctor: check a store and its files for problems, which only reads, and repair them after a backup."""
+"""The doctor: check a store and its files for problems (read-only), and repair them after a backup."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _SUFFIX = ".db"
 
 
 class DoctorFinding(NamedTuple):
-    """One result of a check; `by_hand` says what the user can do where this program cannot, `target` is the file."""
+    """One result of a check; `by_hand` says what the user can do if this program cannot, `target` is the file."""
 
     id: str
     title: str
@@ -103,7 +103,7 @@ def fine(id: str, title: str, *, target: str = "") -> DoctorFinding:
 
 
 class DoctorReport(NamedTuple):
-    """The findings, the serious ones first; "fine" ones show what was checked."""
+    """The findings, the serious ones first; "fine" findings show what was checked."""
 
     findings: tuple[DoctorFinding, ...]
     is_deep: bool
@@ -146,13 +146,13 @@ async def examine(config: MemoryConfig, library: Library | None, *, deep: bool =
             checked = check_database(Database(library, await library.memory.health(), holders, pages))
             found = [finding._replace(target=str(path)) for finding in checked]
     except InspectorError as error:
-        # A damaged page is noticed only when its rows are read.
+        # SQLite notices a damaged page only when its rows are read.
         found = [await asyncio.to_thread(_not_open, config, error)]
     return DoctorReport(tuple(sorted(found, key=lambda finding: RISKS.index(finding.risk))), deep, tuple(notes))
 
 
 def _not_open(config: MemoryConfig, error: InspectorError) -> DoctorFinding:
-    """The error, with every place from which the memories can be restored."""
+    """Report the error, with every place from which the memories can be restored."""
     places = [] if isinstance(error, Locked) else [str(path) for path in backups_of(config) if path.is_file()]
     restore = [f"Backups: {', '.join(places)}."] if places else []
     if config.location is None and not isinstance(error, Locked) and (config.install.root / SNAPSHOT).is_file():
@@ -166,7 +166,7 @@ def _not_open(config: MemoryConfig, error: InspectorError) -> DoctorFinding:
 
 
 def _other_store(memory: Memory, health: Health) -> list[DoctorFinding]:
-    """What a store without a database file says about itself."""
+    """Report the health of a store without a database file."""
     if memory.about.keeps_nothing:
         return [fine("store", "Nothing is stored, so there is nothing to examine.")]
     location = memory.about.location
@@ -181,14 +181,14 @@ def _other_store(memory: Memory, health: Health) -> list[DoctorFinding]:
 
 
 class Database(NamedTuple):
-    """What the checks of a database look at."""
+    """The input of the checks of a database."""
 
     library: Library
     health: Health
     holders: tuple[str, ...] | None
-    """The other programs that have it open; None where the system does not tell."""
+    """The other programs that have it open; None if the system does not say."""
     pages: Pages | None
-    """What a deep check found."""
+    """The result of a deep check, if there was one."""
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -200,9 +200,9 @@ class Database(NamedTuple):
 
 
 def check_database(database: Database) -> Iterator[DoctorFinding]:
-    """The findings of all checks that fit a database."""
-    for look, found in CHECKS:
-        problem = look(database)
+    """Yield the findings of all checks that apply to a database."""
+    for check, found in CHECKS:
+        problem = check(database)
         if problem:
             found = found._replace(title=problem)
             if found.repair == "fill vectors" and database.library.embedder is None:
@@ -219,7 +219,7 @@ def _unknown_agents(database: Database) -> str | None:
 
 
 def _in_tables(fact: str) -> Callable[[Database], str | None]:
-    """Looks at a sentence about tables that ZeroClaw itself made."""
+    """Make a check that reports a health fact about tables that ZeroClaw itself created."""
     return lambda database: None if database.is_hydrated else str(database.facts[fact] or "")
 
 
@@ -258,13 +258,13 @@ def _vector_lengths(database: Database) -> str | None:
     if noted.isdecimal():
         expected, source = int(noted), "the store's own note"
     elif not database.library.config.embedding.is_on:
-        # Nothing says how long a vector is to be.
+        # Nothing defines the expected length.
         return None
     if not lengths:
         return None
     wrong = sum(count for length, count in lengths.items() if int(length) != expected)
-    have = "has a vector" if wrong == 1 else "have vectors"
-    return f"{counted(wrong)} {have} of another length than {expected:,}, by {source}." if wrong else ""
+    verb = "has a vector" if wrong == 1 else "have vectors"
+    return f"{counted(wrong)} {verb} of another length than {expected:,}, by {source}." if wrong else ""
 
 
 def _vector_model(database: Database) -> str | None:
@@ -353,15 +353,15 @@ CHECKS: Sequence[tuple[Callable[[Database], str | None], DoctorFinding]] = (
         _INDEX_FOLLOWS, "rebuild keyword index",
     )),
 )  # fmt: skip
-"""What looks at a database, and its finding, titled as where nothing is wrong. What looks gives what is wrong in a
-sentence, "" where nothing is, and None where there is nothing to look at."""
+"""Each check with its finding, titled for the case without a problem. A check returns the problem in a sentence, "" if
+there is none, and None if it does not apply."""
 
 
 # Repairs
 
 
 class RepairOutcome(NamedTuple):
-    """What a repair did, and the backup of the database before it."""
+    """The result of a repair, and the backup made before it."""
 
     done: str
     backup: Path
@@ -376,7 +376,7 @@ class RepairOutcome(NamedTuple):
 async def repair_finding(
     config: MemoryConfig, library: Library | None, finding: DoctorFinding, now: datetime
 ) -> RepairOutcome:
-    """Repair a finding; the library is disconnected while its file is compacted. Raises Refused, Locked, Unreadable."""
+    """Repair a finding; the library is disconnected during compaction. Raises Refused, Locked, Unreadable."""
     repair = finding.repair
     if repair is None:
         raise Refused("This cannot be repaired here.", hint=finding.by_hand)
@@ -393,16 +393,16 @@ async def repair_finding(
     await database.repair(repair)
     if repair == "fold in write-ahead log":
         return RepairOutcome("The write-ahead log was written into the database.", backup)
-    # ZeroClaw's move to 0.8 leaves a log behind, so the repair has to be in the database file. Where another program
-    # has the database open, that program folds the log in.
+    # ZeroClaw's migration to 0.8 does not copy the log, so the repair has to be in the database file. If another
+    # program has the database open, that program folds the log in.
     with suppress(Locked):
         await database.repair("fold in write-ahead log")
     return RepairOutcome("The database has ZeroClaw's own tables, index and triggers again.", backup)
 
 
 class CompactPlan(NamedTuple):
-    """`size` of the database with its log and `free` of it, in bytes; `open_in` names the programs that have it open,
-    as far as the system tells."""
+    """The `size` of the database with its log, and its `free` part, in bytes; `open_in` names the programs that have
+    it open, if the system says."""
 
     database: Path
     size: int
@@ -421,7 +421,7 @@ class CompactPlan(NamedTuple):
 
 
 async def plan_compact(config: MemoryConfig) -> CompactPlan:
-    """Measure the database. Raises Refused if the backend has none, and the errors of opening it."""
+    """Measure the database. Raises Refused if the backend has none, and the errors of opening one."""
     _require_database_file(config)
     path = config.database
     free = await read_in_thread(path, sqlite.free_bytes)
@@ -430,7 +430,7 @@ async def plan_compact(config: MemoryConfig) -> CompactPlan:
 
 
 async def compact(config: MemoryConfig, now: datetime) -> RepairOutcome:
-    """Back up and rewrite the database, which the caller has closed. Raises Locked, naming who has it open."""
+    """Back up and rewrite the database, which the caller has closed. Raises Locked, naming the program that uses it."""
     await asyncio.to_thread(require_writable, config)
     before = (await plan_compact(config)).size
     await asyncio.to_thread(sqlite.require_exclusive, config.database)
@@ -446,7 +446,7 @@ def _require_database_file(config: MemoryConfig) -> None:
 
 
 def require_writable(config: MemoryConfig) -> None:
-    """Raise Refused where there is no database file, or it cannot be written."""
+    """Raise Refused if there is no database file, or it cannot be written."""
     _require_database_file(config)
     reason = ASKED_READ_ONLY if config.read_only else sqlite.why_not_writable(config.database)
     if reason is not None:
@@ -454,7 +454,7 @@ def require_writable(config: MemoryConfig) -> None:
 
 
 async def back_up(config: MemoryConfig, now: datetime) -> Path:
-    """Copy the database to `<own dir>/backups/` with mode 0600; the last five stay. Raises DiskFull and Unreadable."""
+    """Copy the database to `<own dir>/backups/` with mode 0600; the newest five stay. Raises DiskFull, Unreadable."""
     task = CancellableTask()
     return await task.run(partial(_write_backup, config, now, task))
 
@@ -482,7 +482,7 @@ def _write_backup(config: MemoryConfig, now: datetime, task: CancellableTask) ->
             raise DiskFull(f"Cannot create a backup in {folder}: the disk is full.", hint=MAKE_ROOM) from error
         message = f"Cannot create a backup in {folder}: {getattr(error, 'strerror', None) or error}."
         raise Unreadable(message, hint="Check its permissions.") from error
-    # After a clock change, the new backup can look like the oldest; it stays.
+    # After a clock change, the new backup can look like the oldest; it must stay.
     for old in [backup for backup in backups_of(config) if backup != target][MAX_BACKUPS - 1 :]:
         old.unlink(missing_ok=True)
     return target

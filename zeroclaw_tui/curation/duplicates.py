@@ -17,25 +17,25 @@ from zeroclaw_tui.memory.text import WHITE_SPACE
 Array = np.ndarray[Any, np.dtype[Any]]
 
 MIN_COSINE = 0.95
-"""Cosine from which on two memories are near duplicates."""
+"""The lowest cosine of near duplicates."""
 MIN_SHARED_WORDS = 0.8
-"""Share of common word pairs from which on two memories are near duplicates."""
+"""The lowest share of common word pairs of near duplicates."""
 MAX_VECTORS = 20_000
-"""Each vector is compared with each other vector of its owner, so further memories are compared by words."""
+"""Vectors are compared pairwise within an owner; memories beyond this limit are compared by words only."""
 _MAX_CHARACTERS = 20_000
-"""Only the beginning of longer contents is compared by words."""
+"""Of longer contents, only the beginning is compared by words."""
 _BANDS, _BAND_SIZE = 16, 4
-"""Two texts that share 80 % of their word pairs have a common band with a probability of 99.98 %."""
+"""Two texts that share 80 % of their word pairs have a band in common with a probability of 99.98 %."""
 _MAX_LEADERS = 8
-"""A memory is compared with so many different memories of a bucket."""
+"""The number of different memories of a bucket that each memory is compared with."""
 _BLOCK_SIZE = 1024
-# Scripts that put no blanks between words are compared letter by letter.
+# Scripts without spaces between words are compared character by character.
 _UNSPACED = "぀-ヿ㐀-䶿一-鿿豈-﫿가-힯"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 
 
 class Duplicates(NamedTuple):
-    """Groups of two and more memories by number; `likeness` is how much each near duplicate is like its best match."""
+    """Groups of two or more memories by number; `likeness` is how similar each near duplicate is to its best match."""
 
     exact: list[list[int]]
     near: list[list[int]]
@@ -43,7 +43,7 @@ class Duplicates(NamedTuple):
 
 
 class _Text(NamedTuple):
-    """What is compared of a memory: hashes of its word pairs, and its vector with the length 1."""
+    """The compared features of a memory: hashes of its word pairs, and its unit vector."""
 
     owner: str
     word_pairs: Array
@@ -69,7 +69,7 @@ class DuplicateFinder:
         self._same[hashed.digest()].append(number)
 
     def find(self, check_cancelled: Callable[[], None]) -> Duplicates:
-        """Compare all memories; of exact duplicates only the last. `check_cancelled` is called often and may raise."""
+        """Compare all memories, only the last of exact duplicates. `check_cancelled` is called often and may raise."""
         exact = [numbers for numbers in self._same.values() if len(numbers) > 1]
         texts = {numbers[-1]: self._texts[numbers[-1]] for numbers in self._same.values()}
         groups = _Groups()
@@ -79,7 +79,7 @@ class DuplicateFinder:
 
 
 def _unit_vector(data: object) -> Array | None:
-    """The vector with the length 1; None without one that has a direction."""
+    """The vector scaled to length 1; None if it is missing, malformed, zero or not finite."""
     if not isinstance(data, bytes) or not data or len(data) % 4:
         return None
     numbers = np.frombuffer(data, dtype="<f4")
@@ -96,7 +96,7 @@ def _join_by_vectors(texts: Mapping[int, _Text], groups: _Groups, check_cancelle
             comparable[text.owner, len(text.vector)].append((number, text.vector))
     for members in comparable.values():
         numbers, matrix = [number for number, _ in members], np.array([vector for _, vector in members])
-        # Rows of one group have the same label, so that a group of thousands is joined without all its pairs.
+        # Rows of a group share a label, so that a group of thousands is joined without listing all its pairs.
         labels, best = np.arange(len(numbers)), np.zeros(len(numbers))
         for start in range(0, len(numbers), _BLOCK_SIZE):
             check_cancelled()
@@ -131,7 +131,7 @@ def _join_by_words(texts: Mapping[int, _Text], groups: _Groups, check_cancelled:
 
 
 def _buckets(texts: Mapping[int, _Text]) -> Iterator[list[int]]:
-    """Memories of one owner that probably share many word pairs: a band of their MinHash signatures is the same."""
+    """Yield memories of one owner that probably share many word pairs: a band of their MinHash signatures is equal."""
     random = np.random.default_rng(20260101)
     factors = random.integers(0, 2**31, _BANDS * _BAND_SIZE, dtype=np.uint32) * np.uint32(2) + np.uint32(1)
     offsets = random.integers(0, 2**32, _BANDS * _BAND_SIZE, dtype=np.uint32)
@@ -148,7 +148,7 @@ def _buckets(texts: Mapping[int, _Text]) -> Iterator[list[int]]:
 
 
 def _shared_words(one: _Text, other: _Text) -> float:
-    """The share of common word pairs (Jaccard); 0 where both vectors can be compared, because these decide."""
+    """The Jaccard index of the word pairs; 0 if both have comparable vectors, because then the cosine decides."""
     if one.vector is not None and other.vector is not None and len(one.vector) == len(other.vector):
         return 0.0
     common = len(np.intersect1d(one.word_pairs, other.word_pairs, assume_unique=True))
@@ -156,16 +156,16 @@ def _shared_words(one: _Text, other: _Text) -> float:
 
 
 def _word_pairs(content: str) -> Array:
-    """Sorted hashes of the pairs of neighbouring words, each once; a text of one word has that word."""
+    """Sorted, unique hashes of the pairs of adjacent words, or of the word itself if there is only one."""
     words: Sequence[str] = _WORD.findall(content[:_MAX_CHARACTERS].lower())
     pairs = [" ".join(pair) for pair in pairwise(words)] if len(words) > 1 else words
-    # Unlike Python's hash, this one is the same in every run.
+    # Unlike Python's hash(), crc32 is the same in every run.
     hashes = {zlib.crc32(pair.encode("utf-8", "surrogatepass")) for pair in pairs}
     return np.array(sorted(hashes), dtype=np.uint32)
 
 
 class _Groups:
-    """Numbers that are joined, also through others, and the best likeness of each."""
+    """Numbers joined directly or transitively (union-find), and the best likeness of each."""
 
     def __init__(self) -> None:
         self._groups: dict[int, list[int]] = {}

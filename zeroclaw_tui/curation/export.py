@@ -1,4 +1,4 @@
-"""Writing memories to a file in one of our three formats, in constant memory."""
+"""Write memories to a file in one of our three formats, in constant memory."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ ExportFormat = Literal["jsonl", "csv", "markdown"]
 SUFFIXES: dict[str, ExportFormat] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".md": "markdown"}
 _MARKDOWN_LOSES = "Markdown is for reading; export JSONL to import the memories again."
 _NO_VECTORS = "The vectors are left out. Add --vectors to include them."
-_ROWS_PER_QUESTION = 200
+_ROWS_PER_PROGRESS = 200
 _MAX_HEADING = 200
 
 
 @dataclass(frozen=True, slots=True)
 class ExportOutcome:
-    """How many memories and bytes were written; `lost` are sentences about what the format cannot hold."""
+    """The number of memories and bytes written; `lost` are sentences about data that the format cannot store."""
 
     count: int
     size: int
@@ -50,7 +50,7 @@ async def export_memories(
     vectors: bool = False,
     on_progress: ProgressCallback | None = None,
 ) -> ExportOutcome:
-    """Write what a filter leaves. JSONL holds every column exactly, unknown ones too. Raises Stopped."""
+    """Write the memories that a filter selects. JSONL has every column exactly, even unknown ones. Raises Stopped."""
     if vectors and format != "jsonl":
         raise UsageError("Only JSONL can contain vectors.", hint="Leave out --vectors, or use --format jsonl.")
     count, size, lost = 0, 0, dict[str, None]()
@@ -62,7 +62,7 @@ async def export_memories(
 
     def write_row(row: Row) -> None:
         nonlocal count
-        if count % _ROWS_PER_QUESTION == 0 and on_progress is not None and not on_progress(count):
+        if count % _ROWS_PER_PROGRESS == 0 and on_progress is not None and not on_progress(count):
             raise Stopped(f"The export was stopped after {counted(count)}.", hint="Export again.")
         if format == "jsonl":
             if not vectors and row.values.get("embedding") is not None:
@@ -85,10 +85,10 @@ async def export_memories(
 
 
 async def header_for(library: Library, *, vectors: bool) -> bytes:
-    """The first line of our JSONL, with what made the vectors, if they come along."""
+    """The first line of our JSONL, with the embedding model if the vectors are included."""
     memory, version = library.memory, library.profile.profile.version
-    has_identity = vectors and "vectors" not in memory.why_not
-    made_by = KnownVectors.from_facts((await memory.health()).facts).identity if has_identity else None
+    needs_model = vectors and "vectors" not in memory.why_not
+    made_by = KnownVectors.from_facts((await memory.health()).facts).identity if needs_model else None
     now = library.trash.now().isoformat(timespec="seconds")
     about = {"exported": now, "backend": memory.name, "generation": memory.about.generation}
     vector = {"vectors": vectors, "embedding": None if made_by is None else made_by._asdict()}
@@ -96,13 +96,13 @@ async def header_for(library: Library, *, vectors: bool) -> bytes:
 
 
 def markdown_head(exported: str, backend: str) -> bytes:
-    """How a file in Markdown begins."""
+    """The beginning of a Markdown export."""
     sentence = f"Exported {exported} from {backend}. This file is for reading; JSONL can be imported again."
     return f"{EXPORT_TITLE}\n\n{one_line(sentence)}\n".encode()
 
 
 def markdown_section(row: Row) -> bytes:
-    """A memory as a part of a file in Markdown, in a fence that nothing in it ends."""
+    """A memory as a section of a Markdown export, in a fence longer than any in its content."""
     entry, text = row.entry(), jsonl.readable(row.values.get("content"))
     facts = {
         "updated": entry.updated_at if entry.updated_at != entry.timestamp else None,
@@ -113,8 +113,8 @@ def markdown_section(row: Row) -> bytes:
         "pinned": "yes" if entry.pinned else None,
         "agent": entry.agent,
     }
-    named = [f"{name} {value}" for name, value in facts.items() if value not in (None, "")]
-    shown = [fact for fact in (entry.category, entry.timestamp, *named) if fact]
+    labelled = [f"{name} {value}" for name, value in facts.items() if value not in (None, "")]
+    shown = [fact for fact in (entry.category, entry.timestamp, *labelled) if fact]
     fence = "~" * max(3, 1 + max(map(len, re.findall("~+", text)), default=0))
     heading = one_line(entry.key)[:_MAX_HEADING]
     part = f"\n## {heading}\n\n{' · '.join(map(one_line, shown))}\n\n{fence}\n{text}\n{fence}\n"
@@ -131,7 +131,7 @@ async def export_file(
     overwrite: bool = False,
     on_progress: ProgressCallback | None = None,
 ) -> ExportOutcome:
-    """The same into a file, whole or not at all: a new one 0600, one that is replaced with its mode and owner."""
+    """Export to a file, atomically: a new file gets mode 0600, a replaced one keeps its mode and owner."""
     target = await asyncio.to_thread(_target, library, path, overwrite=overwrite)
     try:
         with temp_file(target) as (temp_path, handle):
@@ -147,14 +147,14 @@ async def export_file(
 
 
 def _target(library: Library, path: Path, *, overwrite: bool) -> Path:
-    """The file that is written: a link is followed. Raises Refused for what must not be replaced."""
+    """Resolve the file to write, following links. Raises Refused for a file that must not be replaced."""
     target, name = Path(os.path.realpath(path)), one_line(str(path))
     if target.exists() and not target.is_file():
         kind = "a directory" if target.is_dir() else "not a regular file"
         raise Refused(f"{name} is {kind}.", hint="Name a file; without a name the memories go to stdout.")
     install, store = library.config.install, Path(os.path.realpath(library.memory.about.location))
     places = [Path(library.memory.about.location), library.trash.file, *filter(None, [install.config_file])]
-    # A database has files next to it whose names begin with its own; a folder of notes has not.
+    # The files next to a database start with its name; a folder of notes has no such files.
     is_own = any(
         target.name.startswith(place.name) and os.path.realpath(place.parent) == str(target.parent)
         for place in places

@@ -1,7 +1,7 @@
-"""Changes of files, and of rows in other databases: each is compared, journaled and written.
+"""Compare, journal and write changes of files, and of rows in other databases.
 
-ZeroClaw writes these files and databases too: notes, sessions, snapshots, audit.db, sessions.db. A change that is
-applied in reverse is undone. A move is two changes, the new file first.
+ZeroClaw also writes these files and databases: notes, sessions, snapshots, audit.db, sessions.db. A change is undone by
+applying it in reverse. A move is two changes, the new file first.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from zeroclaw_tui.memory.errors import Refused, Unreadable
 from zeroclaw_tui.memory.text import counted
 
 LARGEST_FILE = 200_000_000
-"""Larger files are not changed: the journal has the bytes of both sides."""
+"""In bytes. Larger files are not changed, because the journal stores the bytes before and after."""
 
 _MOVED_FROM = "moved_from"
 _DATABASE, _TABLE = "audit_file", "of_table"
-"""The values of a row that name its database and its table; the other values are columns."""
+"""The names of the values with a row's database and table; the other values are columns."""
 _BATCH_ROWS = 250
 
 
@@ -42,7 +42,7 @@ def canonical(path: Path) -> Path:
 
 
 def link_target(path: Path) -> Path:
-    """Resolve all links: the file that is changed when somebody writes to this path."""
+    """Resolve all links: return the file that a write to this path changes."""
     return Path(os.path.realpath(path))
 
 
@@ -53,9 +53,9 @@ def file_row(path: Path, data: bytes, *, mode: int | None = None, mtime_ns: int 
 
 
 def read_file(path: Path) -> Row | None:
-    """Read a file with its mode and time; None if there is none. It blocks.
+    """Read a file with its mode and modification time; None if it does not exist. Blocks.
 
-    Raises Refused for links and other irregular files, more than LARGEST_FILE bytes, and what cannot be read.
+    Raises Refused for links and other irregular files, files over LARGEST_FILE bytes, and unreadable files.
     """
     try:
         found = path.lstat()
@@ -80,7 +80,7 @@ def read_file(path: Path) -> Row | None:
 
 
 def move(source: Row, target: Path) -> tuple[RowChange, RowChange]:
-    """Make the two changes that move a file. The new row names the old path: people count a move as one change."""
+    """Make the two changes that move a file. The new row names the old path, so that they count as one change."""
     values = {**source.values, "path": str(target), _MOVED_FROM: source.id}
     return RowChange(None, Row(str(target), values, table=FILE)), RowChange(source, None)
 
@@ -89,7 +89,7 @@ def move(source: Row, target: Path) -> tuple[RowChange, RowChange]:
 
 
 def database_row(database: Path, table: str, number: int, values: dict[str, Value]) -> Row:
-    """Make the row for some or all columns of a row of any table, by its rowid."""
+    """Make the row for some or all columns of a table row, by its rowid."""
     named = {**values, _DATABASE: str(database), _TABLE: table}
     return Row(f"{database}#{table}#{number}", named, number, table=OTHER_ROW)
 
@@ -116,18 +116,18 @@ async def apply(
 ) -> ApplyResult:
     """Write changes of external rows, files one by one, rows of a database in transactions.
 
-    Each present row is compared with `before`, recorded in the journal as it is, then replaced by `after`. A row that
-    is not as expected is a conflict: it is skipped, or replaced with `overwrite`. A file that cannot be written is
-    skipped with a note, and so is the old half of a move whose new half is. A cancelled task ends when all is written.
-    Raises Locked, DiskFull, Unreadable, and what the journal raises.
+    Each current row is compared with `before`, recorded in the journal, then replaced by `after`. A row that is not as
+    expected is a conflict: it is skipped, or replaced with `overwrite`. A file that cannot be written is skipped with a
+    note; if it is the new file of a move, the old file stays. A cancelled task still writes all changes.
+    Raises Locked, DiskFull, Unreadable, and the errors of the journal.
     """
     return await asyncio.to_thread(_Run(journal, overwrite, dry_run).apply, changes)
 
 
 def current_states(rows: Sequence[Row]) -> dict[str, str | None]:
-    """Give the present fingerprint of each row by id, None for one that does not exist. Blocks.
+    """Return the current fingerprint of each row by id, None if the row does not exist. Blocks.
 
-    Unfinished files that a killed run left next to them are removed.
+    Unfinished files that a killed run left in the same folders are removed.
     """
     for folder in {_path_of(row).parent for row in rows if row.table != OTHER_ROW}:
         with suppress(OSError):
@@ -154,7 +154,7 @@ class _Run:
     is_dry: bool
     result: ApplyResult = field(default_factory=ApplyResult)
     skipped_files: set[str] = field(default_factory=set)
-    """The fingerprints of new files that were skipped: a move must not remove the old one."""
+    """The fingerprints of skipped new files, because a move must then not remove the old file."""
 
     def apply(self, changes: Iterable[RowChange]) -> ApplyResult:
         for batch in _batches(changes):
@@ -199,7 +199,7 @@ class _Run:
                     connection.execute("COMMIT")
 
     def _change_to_write(self, change: RowChange, present: Row | None) -> RowChange | None:
-        """Compare the present row with what a change expects; give the change that is due, or note why none is."""
+        """Compare the current row with the expected one; return the change to write, or note why there is none."""
         name, now = change.row.id, _fingerprint(present)
         if now == _fingerprint(change.after):
             self.result.already.append(name)
@@ -220,7 +220,7 @@ class _Run:
 
     @contextmanager
     def _recorded(self, changes: Sequence[RowChange]) -> Iterator[None]:
-        """Record changes that are written inside, and withdraw them if they are not."""
+        """Record changes that the body writes, and withdraw the record if it fails."""
         journal = self.journal if changes else None
         if journal is not None:
             journal.record(changes)
@@ -233,7 +233,7 @@ class _Run:
 
 
 def _batches(changes: Iterable[RowChange]) -> Iterator[list[RowChange]]:
-    """Put each file by itself, and rows of one database together; no row is in a batch twice."""
+    """Batch each file alone, and rows of one database together; no row is in a batch twice."""
     batch: dict[str, RowChange] = {}
     for change in changes:
         first = next(iter(batch.values()), change).row
@@ -265,7 +265,7 @@ def _bytes_of(row: Row | None) -> bytes | None:
 
 @contextmanager
 def _reading(database: Path) -> Iterator[sqlite3.Connection]:
-    """Open a database to read it, once a write that was cut off is rolled back."""
+    """Open a database for reading, after rolling back an interrupted write."""
 
     def opened() -> sqlite3.Connection:
         try:
@@ -280,7 +280,7 @@ def _reading(database: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _writing(database: Path) -> Iterator[sqlite3.Connection]:
-    """Open a database in a transaction, which is rolled back if it is not committed."""
+    """Open a database in a transaction, which is rolled back unless the body commits it."""
     with sqlite.translate_sqlite_errors(database), closing(sqlite.connect_to_write(database, zero=True)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         yield connection
@@ -291,7 +291,7 @@ def _columns_in(row: Row) -> list[str]:
 
 
 def _present(connection: sqlite3.Connection, row: Row) -> Row | None:
-    """Read the columns of a row as they are now; None if the row, or one of the columns, does not exist."""
+    """Read the current columns of a row; None if the row, or one of the columns, does not exist."""
     table, wanted = str(row.values[_TABLE]), _columns_in(row)
     columns = sqlite.columns_of(connection, table)
     if not columns or not set(wanted) <= set(columns):

@@ -1,4 +1,4 @@
-"""What ZeroClaw's hygiene archives and deletes at a moment, and a run of it that can be undone."""
+"""Preview what ZeroClaw's hygiene archives and deletes at a given time, and run it with undo."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ COUNTED_AS: Mapping[str, tuple[RuleName, ...]] = {
     "pruned_daily_rows": ("daily rows", "daily budget"),
     "pruned_core_rows": ("core rows", "core budget"),
 }
-"""ZeroClaw's counts by their names in its state file, and the rules that each of them counts."""
+"""ZeroClaw's counters by their names in its state file, and the rules that each of them counts."""
 
 _ARCHIVE, _AUDIT_LOG = "archive", "memory_audit"
 _FOLDERS: Sequence[tuple[str, RuleName, RuleName]] = (
@@ -59,9 +59,9 @@ _FOLDERS: Sequence[tuple[str, RuleName, RuleName]] = (
 
 
 class HygieneState(NamedTuple):
-    """What ZeroClaw's state file says; `problem` is a sentence if it is broken, `report` has its counts by name.
+    """The content of ZeroClaw's state file; `problem` is a sentence if it is broken, `report` has its counts by name.
 
-    `due` is the time from which the next start of the agent runs hygiene; None means the very next start.
+    Agent starts from `due` on run hygiene; None means that the very next start does.
     """
 
     last_run: datetime | None = None
@@ -71,12 +71,12 @@ class HygieneState(NamedTuple):
 
 
 def counts_of(version: str) -> tuple[str, ...]:
-    """The names of the counts that ZeroClaw of a version writes, in its order."""
+    """The names of the counts that a version of ZeroClaw writes, in its order."""
     return tuple(COUNTED_AS)[: 5 if parse_version(version) < ROWS_SINCE else 7]
 
 
 def read_state(root: Path, version: str, now: datetime) -> HygieneState:
-    """Read the state file as ZeroClaw of a version does; its problems are sentences, not exceptions. It blocks."""
+    """Read the state file as a version of ZeroClaw does; problems are returned as sentences, not raised. Blocks."""
     file = root / "state" / STATE_FILE
     try:
         data = read_bytes(file)
@@ -103,19 +103,19 @@ def read_state(root: Path, version: str, now: datetime) -> HygieneState:
 
 
 def state_bytes(version: str, now: datetime, report: Mapping[str, int]) -> bytes:
-    """The state file as ZeroClaw of a version writes it: pretty JSON, UTC with nine digits, no final newline."""
+    """The state file as a version of ZeroClaw writes it: pretty JSON, UTC with nine digits, no final newline."""
     moment = now.astimezone(UTC)
-    ran = f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond:06d}000+00:00"
+    last_run_at = f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond:06d}000+00:00"
     counts = {name: report.get(name, 0) for name in counts_of(version)}
-    return json.dumps({"last_run_at": ran, "last_report": counts}, indent=2).encode()
+    return json.dumps({"last_run_at": last_run_at, "last_report": counts}, indent=2).encode()
 
 
 class HygieneItem(NamedTuple):
     """A file, row or audit entry that a rule archives or deletes. `id` is unique within a plan.
 
-    `name` is for people: a path below the root, a memory's key, or the audit entry. `date` is what the rule compares,
-    `size` in bytes. `target` is where a file is archived, below the root; with `also_deleted` the same run deletes it.
-    A row has a `version`, an audit entry a `row`, a file `changed_at`, the nanoseconds of its last change.
+    `name` is shown to people: a path below the root, a memory's key, or the audit entry. The rule compares `date`;
+    `size` is in bytes. `target` is the archive path of a file, below the root; with `also_deleted` the same run deletes
+    it. A row has a `version`, an audit entry a `row`, a file `changed_at`, its modification time in nanoseconds.
     """
 
     id: str
@@ -132,25 +132,25 @@ class HygieneItem(NamedTuple):
 
     @property
     def effect(self) -> Literal["archive", "delete", "trash"]:
-        """What a run does with it in the end."""
+        """What a run finally does with the item."""
         if self.version is not None:
             return "trash"
         return "delete" if self.target is None or self.also_deleted else "archive"
 
     def effect_text(self) -> str:
-        """What a run does with it: "→ archive/2026-03-12.md, then deleted". It may contain any characters."""
+        """Describe the effect: "→ archive/2026-03-12.md, then deleted". It may contain control characters."""
         if self.target is None:
             return "to the trash" if self.version is not None else "deleted"
         return f"→ {self.target.partition('/')[2]}{', then deleted' if self.also_deleted else ''}"
 
     def as_json(self) -> dict[str, Any]:
-        """The item for scripts."""
+        """The item in the JSON output."""
         document = {name: getattr(self, name) for name in ("rule", "name", "date", "size", "target")}
         return {**document, "and_purged": self.also_deleted, "id": self.id}
 
 
 class HygienePlan(NamedTuple):
-    """What a run does as of a moment, with `items` in ZeroClaw's order; `problems` say what could not be read."""
+    """The plan of a run as of a given time, with `items` in ZeroClaw's order; `problems` say what was not read."""
 
     as_of: datetime
     root: Path
@@ -164,7 +164,7 @@ class HygienePlan(NamedTuple):
         return tuple(item for item in self.items if item.rule == rule)
 
     def without(self, ids: Collection[str]) -> HygienePlan:
-        """The plan without the items of these ids."""
+        """The plan without the items with these ids."""
         return self._replace(items=tuple(item for item in self.items if item.id not in ids))
 
     def report(self) -> Mapping[str, int]:
@@ -187,7 +187,7 @@ class HygienePlan(NamedTuple):
         return f"on, every {INTERVAL_HOURS} h", last, f"next when the agent starts{after}"
 
     def sentences(self) -> tuple[str, ...]:
-        """What a run does, as phrases: "2 files archived"."""
+        """Summarize the run in phrases: "2 files archived"."""
         files = [item for item in self.items if item.version is None and item.row is None]
         archived = sum(item.target is not None for item in files)
         deleted = sum(item.effect == "delete" for item in files)
@@ -202,7 +202,7 @@ class HygienePlan(NamedTuple):
         return tuple(text for number, text in facts if number)
 
     def as_json(self) -> dict[str, Any]:
-        """The plan for scripts."""
+        """The plan in the JSON output."""
         state, rules = self.state, list[dict[str, Any]]()
         for rule in self.rules.rules:
             sizes = [item.size for item in self.items_of(rule.name)]
@@ -224,7 +224,7 @@ class HygienePlan(NamedTuple):
 
 
 async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
-    """Plan hygiene as of any moment. Raises Unreadable and Locked if the store or a folder cannot be read."""
+    """Plan hygiene as of any time. Raises Unreadable or Locked if the store or a folder cannot be read."""
     install = library.config.install
     rules = rules_for(library.config, library.profile.profile.version)
     state = await asyncio.to_thread(read_state, install.root, rules.version, library.trash.now())
@@ -263,7 +263,7 @@ async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
 def _old_files(
     folder: Path, archiving: RuleName, purging: RuleName, rules: HygieneRules, as_of: datetime
 ) -> list[HygieneItem]:
-    """The files of a folder that ZeroClaw archives, then those of its archive that it deletes."""
+    """Find the files of a folder that ZeroClaw archives, then the archived files that it deletes."""
     archive = folder / _ARCHIVE
     used = set(os.listdir(archive)) if archive.is_dir() else set()
     purge_cutoff = rules.cutoff(purging, as_of)
@@ -279,7 +279,7 @@ def _old_files(
             if place is folder:
                 target = _free_name(name, used)
                 used.add(target)
-                # ZeroClaw archives and deletes a file in one run if it is that old under its new name.
+                # ZeroClaw archives and deletes a file in one run if it is also old enough under its new name.
                 is_deleted = _expired_date(folder, target, status, rules, purge_cutoff) is not None
                 item = item._replace(target=f"{folder.name}/{_ARCHIVE}/{target}", also_deleted=is_deleted)
             items.append(item)
@@ -287,7 +287,7 @@ def _old_files(
 
 
 def _files_in(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """The files in a folder whose names are UTF-8, sorted by name."""
+    """Yield the files in a folder whose names are valid UTF-8, sorted by name."""
     for name in sorted(os.listdir(folder)) if folder.is_dir() else ():
         with suppress(UnicodeEncodeError, FileNotFoundError):
             name.encode()
@@ -301,7 +301,7 @@ def _expired_date(
 ) -> str | None:
     """The date of a file that is older than a cutoff, else None.
 
-    It is the day in the name, else of sessions (up to 0.8.1 any file, later JSON lines) that of the last change.
+    It is the day in the name; for sessions (up to 0.8.1 any file, later JSON lines) else the day of the last change.
     """
     if cutoff is None:
         return None
@@ -316,7 +316,7 @@ def _expired_date(
 
 
 def _free_name(name: str, used: set[str]) -> str:
-    """The name in the archive: its own, or one with a number before the last suffix."""
+    """Choose the name in the archive: its own, or, if taken, with a number before the last suffix."""
     if name not in used:
         return name
     stem, dot, suffix = name.rpartition(".")
@@ -339,11 +339,11 @@ def _old_audit_entries(connection: sqlite3.Connection, file: Path, cutoff: Cutof
 
 
 async def run_hygiene(library: Library, plan: HygienePlan, *, on_progress: ProgressCallback | None = None) -> Outcome:
-    """Archive and delete the items of a plan that are as it has them, then write the state file.
+    """Archive and delete the items of a plan that have not changed since, then write the state file.
 
-    `count` is how many were done; `changed` and `missing` are ids of items that are so now, and notes name
-    them and files that cannot be archived or deleted. The state file is written if all else was done, and stays when
-    the run is undone. Raises UsageError for a plan of the future, Refused, and what the trash raises.
+    `count` is the number of items done; `changed` and `missing` are ids of skipped items, and notes name them and the
+    files that cannot be archived or deleted. The state file is written only if everything else was done, and stays if
+    the run is undone. Raises UsageError for a plan of the future, Refused, and the errors of the trash.
     """
     check_writable(library.memory)
     if plan.as_of > library.trash.now():
@@ -362,8 +362,8 @@ async def run_hygiene(library: Library, plan: HygienePlan, *, on_progress: Progr
         if len(run.done) != len(plan.items):
             await action.set_summary(_summary(done))
         if library.config.install.has_workspace:
-            is_rest = len(run.done) + len(run.missing) < len(plan.items)
-            run.notes += await asyncio.to_thread(_write_state, done, library.trash.now(), is_rest=is_rest)
+            is_incomplete = len(run.done) + len(run.missing) < len(plan.items)
+            run.notes += await asyncio.to_thread(_write_state, done, library.trash.now(), is_incomplete=is_incomplete)
         changed, missing, notes = map(tuple, (run.changed, run.missing, run.notes))
         return Outcome("hygiene", len(run.done), None, changed, missing, cancelled=run.is_cancelled, notes=notes)
 
@@ -371,7 +371,7 @@ async def run_hygiene(library: Library, plan: HygienePlan, *, on_progress: Progr
 
 
 def run_sentences(outcome: Outcome, plan: HygienePlan, undo: str) -> Iterator[str]:
-    """What a run of a plan did, and what undoes it (`undo` is the key or command)."""
+    """Say what a run of a plan did, and how to undo it (`undo` is the key or command)."""
     if outcome.count == len(plan.items):
         yield f"{' · '.join(plan.sentences()) or 'Nothing to do'}."
     else:
@@ -393,7 +393,7 @@ class _Run:
     is_cancelled: bool = False
 
     def external_changes(self, begun: dict[str, HygieneItem]) -> Iterator[RowChange]:
-        """Yield the changes of items that are no memories, and add each by the id of its row to `begun`. Blocks."""
+        """Yield the changes of items that are not memories, and add each to `begun` by the id of its row. Blocks."""
         for item in self.plan.items:
             if item.version is not None:
                 continue
@@ -417,25 +417,25 @@ class _Run:
                 yield RowChange(row, None)
 
     def note(self, items: dict[str, HygieneItem], result: ApplyResult) -> None:
-        """Note what became of items by the ids of their rows; a cancelled removal leaves the last ones."""
+        """Note the results of items by the ids of their rows; a cancelled removal has not done the last ones."""
         self.notes += map(one_line, result.notes)
         for name in (*result.skipped, *result.already):
-            # The new file of a move is no item.
+            # The new file of a move is not an item.
             if item := items.pop(name, None):
                 self._skip(item, is_missing=name in result.already)
         self.done += list(items.values())[: result.written]
         self.is_cancelled |= result.cancelled
 
     def _skip(self, item: HygieneItem, *, is_missing: bool) -> None:
-        """Note an item that is no longer what the plan has."""
+        """Note an item that is no longer as in the plan."""
         (self.missing if is_missing else self.changed).append(item.id)
         what = "no longer exists" if is_missing else "was left alone: it changed since the plan, or cannot be changed"
         self.notes.append(f"{one_line(item.name)} {what}.")
 
 
-def _write_state(done: HygienePlan, now: datetime, *, is_rest: bool) -> list[str]:
-    """Write the state file of what was done, unless hygiene must stay due for ZeroClaw; gives why not. Blocks."""
-    if is_rest:
+def _write_state(done: HygienePlan, now: datetime, *, is_incomplete: bool) -> list[str]:
+    """Write the state file of a run, unless hygiene must stay due for ZeroClaw; returns why not. Blocks."""
+    if is_incomplete:
         return [f"{STATE_FILE} was not written, so that the agent's own hygiene does the rest."]
     data, file = state_bytes(done.rules.version, now, done.report()), done.root / "state" / STATE_FILE
     try:
@@ -446,5 +446,5 @@ def _write_state(done: HygienePlan, now: datetime, *, is_rest: bool) -> list[str
 
 
 def _summary(plan: HygienePlan) -> str:
-    """The name of a run in the list of changes: "hygiene: 4 files archived, 41 rows to the trash"."""
+    """Name a run in the list of changes: "hygiene: 4 files archived, 41 rows to the trash"."""
     return f"hygiene: {', '.join(plan.sentences()) or 'nothing to do'}"

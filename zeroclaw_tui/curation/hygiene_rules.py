@@ -1,4 +1,4 @@
-"""The rules of ZeroClaw's hygiene, version by version, and which memories they delete."""
+"""The rules of ZeroClaw's hygiene by version, and which memories they delete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.profiles import Version, parse_version
 
 RuleName = str
-"""Such as "archive memory files", "daily rows" or "core budget"."""
+"""For example "archive memory files", "daily rows" or "core budget"."""
 ROWS_SINCE: Version = (0, 8, 1)
 """The first version that deletes daily and core rows, and reports them."""
 _CATEGORIES = ("conversation", "daily", "core")
@@ -25,7 +25,7 @@ _POLICY = "policy.retention_days_by_category"
 
 
 class HygieneRule(NamedTuple):
-    """One rule; `days` or `most` is None where it has no such number, `most_characters` limits core contents."""
+    """One rule; `days` and `most` (rows) are None if they do not apply, `most_characters` limits core contents."""
 
     name: RuleName
     sentence: str
@@ -36,16 +36,16 @@ class HygieneRule(NamedTuple):
 
     @property
     def item_noun(self) -> str:
-        """What the rule archives or deletes: a file, an entry or a row."""
+        """The kind of item that the rule archives or deletes: file, entry or row."""
         if self.name.startswith(("archive", "purge")):
             return "file"
         return "entry" if self.name == "audit log" else "row"
 
 
 class Cutoff(NamedTuple):
-    """The moment before which things are old: ZeroClaw subtracts days from the local date, and hours from the clock.
+    """The time before which items are old: ZeroClaw subtracts days from the local date, and hours from the clock.
 
-    `day` is None if it is before the calendar. `text` is RFC 3339 in local time, compared as text whatever the offset.
+    `day` is None if it is before year 1. `text` is RFC 3339 in local time, compared as text regardless of the offset.
     """
 
     day: date | None
@@ -54,7 +54,7 @@ class Cutoff(NamedTuple):
 
 
 def cutoff_at(as_of: datetime, days: int) -> Cutoff:
-    """Make the cutoff that is some days before a moment."""
+    """Make the cutoff that is some days before a given time."""
     now = as_of.astimezone()
     since = now - datetime(1970, 1, 1, tzinfo=UTC)
     seconds = (since.days - days) * 86_400 + since.seconds
@@ -64,14 +64,14 @@ def cutoff_at(as_of: datetime, days: int) -> Cutoff:
         moment = (now.astimezone(UTC) - timedelta(days=days)).astimezone()
     except OverflowError:
         return Cutoff(None, nanoseconds, "")
-    # ZeroClaw's library writes no more groups of three digits than it needs.
+    # ZeroClaw's library omits trailing groups of three zero digits.
     fraction = moment.microsecond
     digits = "microseconds" if fraction % 1000 else "milliseconds" if fraction else "seconds"
     return Cutoff(day, nanoseconds, moment.isoformat(timespec=digits))
 
 
 class HygieneRules(NamedTuple):
-    """The rules of one version with one config, and how that version acts.
+    """The rules of one version with one config, and the behaviour of that version.
 
     Since 0.8.1 the first ten characters of a name are its date, as in 2026-03-28-1442.md (`reads_long_dates`). Up to
     0.8.1 every file in sessions/ is archived, later only dated ones and JSON lines. Since 0.8.3 pinned rows stay.
@@ -86,16 +86,16 @@ class HygieneRules(NamedTuple):
     evict_order: Literal["value", "oldest"]
 
     def rule(self, name: RuleName) -> HygieneRule | None:
-        """The rule of that name, None where this version has none."""
+        """The rule with this name; None if this version does not have it."""
         return next((rule for rule in self.rules if rule.name == name), None)
 
     def cutoff(self, name: RuleName, as_of: datetime) -> Cutoff | None:
-        """The cutoff of a rule; None where the rule does nothing."""
+        """The cutoff of a rule; None if the rule is off."""
         rule = self.rule(name)
         return cutoff_at(as_of, rule.days) if rule is not None and rule.is_on and rule.days is not None else None
 
     def retention(self, as_of: datetime) -> Retention:
-        """The rules about rows, as the database applies them."""
+        """The rules for rows, in the form in which the database applies them."""
         cutoffs = {category: self.cutoff(f"{category} rows", as_of) for category in _CATEGORIES}
         budgets = {name: rule for name in _CATEGORIES if (rule := self.rule(f"{name} budget")) and rule.is_on}
         return Retention(
@@ -107,7 +107,7 @@ class HygieneRules(NamedTuple):
 
 
 def rules_for(config: MemoryConfig, version: str) -> HygieneRules:
-    """Make the rules that ZeroClaw of a version follows with a config. Raises UsageError if it is no version."""
+    """Make the rules of a version of ZeroClaw with a config. Raises UsageError for an invalid version."""
     v = parse_version(version)
     archive, purge = config.archive_after_days, config.purge_after_days
     rules = [

@@ -1,4 +1,4 @@
-"""One open store with its config, its embedder, and the ZeroClaw version whose rules it is scored by."""
+"""An open store with its config, its embedder, and the ZeroClaw version whose scoring rules apply."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.recall import RecallRequest
     from zeroclaw_tui.scoring.scanner import ScanMode
 
-# The modules of the scanner and of the journal are imported when they are first used: most commands need neither.
+# The scanner and the journal are imported on first use: most commands need neither.
 
 ASSUMED = "assumed"
 SCAN_MODES: Mapping[str, ScanMode] = {"off": "off", "on": "on", "strict": "strict"}
@@ -40,7 +40,7 @@ SCAN_MODES: Mapping[str, ScanMode] = {"off": "off", "on": "on", "strict": "stric
 class ProfileChoice(NamedTuple):
     """A scoring profile and its source: "option", "saved", "zeroclaw --version", "assumed" or "chosen here".
 
-    The source of a version later than the newest known one also names that version.
+    The source of a version newer than the newest known one also names that version.
     """
 
     profile: ScoringProfile
@@ -56,7 +56,7 @@ class ProfileChoice(NamedTuple):
 def choose_profile(
     config: MemoryConfig, option: str | None, newest: str | None = None, *, query_binary: bool = True
 ) -> ProfileChoice:
-    """Choose by the option, else the saved choice, else the installed ZeroClaw, else the schema of the store. Blocks.
+    """Use the option, else the saved choice, else the installed ZeroClaw, else the schema of the store. Blocks.
 
     `newest` is the newest version with that schema; `query_binary` says whether the installed ZeroClaw is started.
     """
@@ -72,10 +72,10 @@ def choose_profile(
     return ProfileChoice.from_version(newest or profiles.NEWEST, ASSUMED)
 
 
-def profile_to_make(config: MemoryConfig, option: str | None) -> ScoringProfile:
-    """Choose the version whose schema a new store gets. Blocks."""
+def profile_for_new_store(config: MemoryConfig, option: str | None) -> ScoringProfile:
+    """Choose the version whose schema a new store will have. Blocks."""
     choice = choose_profile(config, option)
-    # ZeroClaw up to 0.7.5 cannot write to tables from 0.8.0 on; a newer one migrates older tables.
+    # ZeroClaw up to 0.7.5 cannot write to tables of 0.8.0 or later; newer versions migrate older tables.
     is_old = config.install.layout == "workspace" and config.schema < NEWEST_SCHEMA
     return profiles.profile_for(NEWEST_OLD) if is_old and choice.source == ASSUMED else choice.profile
 
@@ -91,11 +91,11 @@ class Library:
     embedder: Embedder | None
     """None if the config names no embedding provider."""
     no_embedder_because: str | None = None
-    """Why there is no embedder, and which setting changes that; a sentence."""
+    """Why there is no embedder, and which setting changes that, in a sentence."""
 
     @cached_property
     def trash(self) -> Trash:
-        """The journal of the changes to this store, with which they are undone."""
+        """The journal of the changes to this store, used to undo them."""
         from zeroclaw_tui.curation.journal import Trash, store_name
 
         about, install = self.memory.about, self.config.install
@@ -117,7 +117,7 @@ class Library:
         return one_line(endpoint_host(self.config.embedding.provider) or self.config.embedding.provider)
 
     def on_first_request(self, announce: Announce) -> None:
-        """Call `announce` once, before the first text leaves this machine for its vector."""
+        """Call `announce` once, before the first text is sent to another machine for embedding."""
         for embedder in (self.embedder, self.memory.upkeep.embedder):
             if embedder is not None:
                 embedder.on_first_request(announce)
@@ -130,11 +130,11 @@ class Library:
         self.profile = ProfileChoice.from_version(version, "chosen here")
 
     def trial(self, request: RecallRequest, settings: ScoringSettings | None = None) -> Trial:
-        """The parameters of a recall by this profile, and by these settings or the library's own."""
+        """The parameters of a recall with this profile, and with these settings or the library's own."""
         return Trial(request, self.profile.profile, settings or self.settings)
 
     async def scanned(self, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
-        """Scan the full content of these memories, unless deleted since; what the profile withholds gets the reason."""
+        """Scan the full content of these memories, unless deleted since; withheld memories get the reason."""
         if not self.profile.profile.scans_content or self.settings.threat_scan == "off":
             return list(entries)
         from zeroclaw_tui.scoring.scanner import scan
@@ -143,19 +143,19 @@ class Library:
         for at, entry in enumerate(entries):
             with suppress(NotFound):
                 whole = await whole_entry(self.memory, entry.handle) if entry.is_excerpt else entry
-                # In a thread, because a long content takes its time.
+                # In a thread, because scanning a long content is slow.
                 withheld = await asyncio.to_thread(scan, whole.content, self.settings.threat_scan)
                 found[at] = replace(entry, withheld=withheld)
         return found
 
     async def superseded_hidden(self, filter: MemoryFilter) -> int:
-        """Count the memories that a filter leaves out only because they are superseded."""
+        """Count the memories that a filter excludes only because they are superseded."""
         if filter.superseded is not Superseded.HIDE or "superseded" in self.memory.why_not:
             return 0
         return await count_matching(self.memory, filter.but(superseded=Superseded.ONLY))
 
     async def superseding_entry(self, entry: MemoryEntry) -> MemoryEntry | None:
-        """Find the memory that superseded another one, by the key (ZeroClaw) or the id (others) that is recorded."""
+        """Find the memory that superseded another one, by the recorded key (ZeroClaw) or id (other programs)."""
         if not entry.superseded_by:
             return None
         found = [
@@ -165,7 +165,7 @@ class Library:
         return next((other for other in found if other is not None and other.handle != entry.handle), None)
 
     async def check_agents(self, agents: Sequence[str]) -> None:
-        """Raise Refused for an agent that neither config nor store knows, or if memories belong to no agent."""
+        """Raise Refused for an agent that neither config nor store has, or if the store has no agents."""
         if self.memory.about.keeps_nothing:
             return
         if "agents" in self.memory.why_not:
@@ -188,8 +188,8 @@ async def open_library(
 ) -> Library:
     """Open the store of a config. `profile` is a ZeroClaw version; `query_binary` is that of `choose_profile`.
 
-    Raises NothingYet for a missing store, or BeforeFirstStart where ZeroClaw makes it (an empty one if it
-    `may_be_missing`).
+    Raises NothingYet for a missing store, or BeforeFirstStart if ZeroClaw will create it; with `may_be_missing` the
+    latter opens an empty store instead.
     """
     memory = create_memory(config)
     try:
@@ -218,21 +218,21 @@ def _embedder_of(config: MemoryConfig) -> tuple[Embedder | None, str | None]:
     reason = why_no_embedder(config.embedding)
     if reason is not None:
         return None, f"keyword only: {reason}"
-    # Deferred: what makes vectors takes 6 ms to import.
+    # Deferred: the embedder takes 6 ms to import.
     from zeroclaw_tui.embeddings.endpoint import create_embedder
 
     return create_embedder(config.embedding)
 
 
 def _is_before_first_start(config: MemoryConfig, memory: Memory) -> bool:
-    """Whether this is the own store of an install, and has no file yet. An empty file may have had memories before."""
+    """Whether this is an install's own store and has no file yet. An empty file may have had memories before."""
     config_file = config.install.config_file
     is_own = config.location is None and config_file is not None and config_file.exists()
     return is_own and not (memory.about.path is not None and memory.about.path.exists())
 
 
 def scoring_settings(config: MemoryConfig) -> ScoringSettings:
-    """The settings that ZeroClaw scores with by this config; an unknown search mode, scan or strategy has no effect."""
+    """The scoring settings of a config; an unknown search mode, scan mode or strategy has no effect."""
     modes: dict[str, profiles.SearchMode] = {mode: mode for mode in get_args(profiles.SearchMode)}
     names = {name: f"rerank_{name}" for name in ("enabled", "strategy", "threshold")}
     rerank = RerankSettings(**{field: getattr(config, names.get(field, field)) for field in RerankSettings._fields})
@@ -247,12 +247,12 @@ def scoring_settings(config: MemoryConfig) -> ScoringSettings:
 
 
 def without_agents(memory: Memory) -> Refused:
-    """The error for an agent that is named in a store whose memories belong to no agent."""
+    """The error for naming an agent in a store without agents."""
     return Refused(memory.why_not["agents"], hint="Leave the agent out.")
 
 
 def unknown_agent(agent: str, known: Iterable[str]) -> Refused:
-    """The error for an agent that is not a known one."""
+    """The error for an unknown agent."""
     names = ", ".join(map(one_line, sorted(known)))
     hint = f"Known agents: {names}." if names else "Leave the agent out."
     return Refused(f"There is no agent {one_line(agent)!r} here.", hint=hint)

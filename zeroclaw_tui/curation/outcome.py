@@ -1,4 +1,4 @@
-"""What a removal would delete, and what a change did, as documents and in sentences."""
+"""The plan of a deletion and the outcome of a change, as JSON documents and in sentences."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 TYPED_FROM = 11
-"""From so many memories on, the number is typed to confirm a removal."""
+"""A deletion of this many memories or more is confirmed by typing their number."""
 _CATEGORIES_NAMED, _MOST_CATEGORY_CELLS = 4, 24
 _MOST_RENAMED = 3
 _EXCERPT_CHARACTERS = 120
 _MASKED_CHARACTERS = 4000
-"""Excerpts are cut from so much of a content, after its secrets are masked."""
+"""Excerpts are cut from this much of a content, after its secrets are masked."""
 _LAST_TOKEN = re.compile(r"[A-Za-z0-9_\-./+=:@%~]+\Z")
 _LAST_TOKEN_CHARACTERS = 12
 _KEY_CELLS = 40
@@ -40,8 +40,7 @@ _DONE: dict[Verb, tuple[str, str, str, str]] = {
     "hydrate": ("Imported", " from ", "reverses that", "Nothing to import."),
     "restore": ("Restored", "", "reverses that", "Nothing to restore."),
 }
-"""For each verb: what was done, the preposition before the other thing, what undo does, and the sentence for a count of
-0."""
+"""By verb: its past tense, the preposition before `other`, the effect of undo, and the sentence for a count of 0."""
 _TURNED: dict[Verb, str] = {"undo": "Undid", "redo": "Redid"}
 _THINGS = {
     FILE: "file", OTHER_ROW: "row", AGENTS: "agent", EMBEDDING_CACHE: "cached vector",
@@ -58,16 +57,16 @@ class PurgePlan:
 
     @property
     def count(self) -> int:
-        """How many memories."""
+        """The number of memories."""
         return len(self.stamps)
 
     def as_json(self) -> dict[str, Any]:
-        """Return how many superseded memories are left out; nothing where no filter selected the memories."""
+        """Return how many superseded memories are left out; {} if no filter selected the memories."""
         return {} if self.filter is None else {"superseded_hidden": self.superseded_hidden}
 
     def sentences(self) -> tuple[str, str]:
-        """Say which categories the memories have (the largest ones, and the others together), and how old and large
-        they are."""
+        """Say which categories the memories have (the largest ones, then the others together), and how old and
+        large they are."""
         categories = Counter(stamp.category for stamp in self.stamps).most_common()
         named = [
             f"{cut(one_line(masked(name)), _MOST_CATEGORY_CELLS) or '(blank)'} {count:,}"
@@ -90,18 +89,18 @@ async def plan_purge(library: Library, filter: MemoryFilter) -> PurgePlan:
 
 
 def superseded_sentence(count: int, way: str = "--superseded show takes") -> str:
-    """Say how many superseded memories are left out, and the `way` to take them, which ends in a verb; "" for none."""
+    """Say how many superseded memories are left out, and the `way` to include them, ending in a verb; "" for none."""
     are, them = ("memory is", "it") if count == 1 else ("memories are", "them")
     return f"{count:,} superseded {are} left out; {way} {them} along." if count else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a change did. `action` is None when nothing changed or nothing may be undone.
+    """The result of a change. `action` is None if nothing changed or the change cannot be undone.
 
     `count` rows were changed; `changed` and `missing` are ids that were skipped because they were changed or deleted
-    in the meantime. `row` is the row after a store or an edit. `turned` is the action that was undone or redone.
-    `notes` are sentences. `renamed` maps old keys to those that were used instead.
+    since the plan. `row` is the row after a store or an edit. `turned` is the action that was undone or redone.
+    `notes` are sentences. `renamed` maps old keys to the keys that were used instead.
     """
 
     verb: Verb
@@ -116,16 +115,16 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Return it by the names that every change has in a document."""
+        """Return the fields that the JSON documents of all changes share."""
         number, until = (None, None) if self.action is None else (self.action.number, self.action.until)
         done = {"verb": self.verb, "count": self.count, "action": number, "until": until}
         skipped = {"changed": list(self.changed), "missing": list(self.missing)}
         return {**done, **skipped, "renamed": dict(self.renamed), "notes": list(self.notes)}
 
     def headline(self, undo: str = "", other: str = "", *, what: str = "") -> str:
-        """Say in one sentence what was done, and what reverses that: `undo` is how, for example " · u".
+        """Say in one sentence what was done and how to undo it: `undo` is for example " · u".
 
-        `what` is the memory or the memories, `other` the file, category or memory that they came from or went into.
+        `what` names the memories, `other` the file, category or memory that they came from or were merged into.
         """
         if self.verb in _TURNED:
             return f"{_TURNED[self.verb]}: {self.turned.title if self.turned else counted(self.count)}."
@@ -137,13 +136,13 @@ class Outcome:
         return f"{done} {what or counted(self.count)}{preposition if other else ''}{other}{ending}."
 
     def trash_sentence(self, undo: str, what: str = "") -> str:
-        """Say that the memories of a removal are in the trash, and until when; `what` names a single one."""
+        """Say that deleted memories are in the trash, and until when; `what` names a single memory."""
         are, them = ("is", "it") if self.count == 1 else ("are", "them")
         until = f" until {date_shown(self.action.until)}" if self.action is not None else ""
         return f"{what or counted(self.count)} {are} in the trash{until}{undo} restores {them}."
 
     def report(self, undo: str = "", *, what: str = "", other: str = "") -> str:
-        """Say all of it in one line; the memories of a removal are in the trash, and a written one is named."""
+        """Report everything in one line: deleted memories are in the trash, and a written memory is named."""
         if not what and self.row is not None:
             what = cut(one_line(self.row.entry().key), _KEY_CELLS)
         is_removal = self.verb in ("forget", "purge") and self.count > 0
@@ -151,7 +150,7 @@ class Outcome:
         return " ".join(self.sentences(done))
 
     def sentences(self, headline: str = "") -> list[str]:
-        """Say all of it: what was done, new keys, whether it was stopped, what was skipped, and notes."""
+        """Report everything: what was done, new keys, whether it was stopped, what was skipped, and notes."""
         return [
             headline or self.headline(),
             *renamed_sentences(self.renamed, _MOST_RENAMED),
@@ -169,7 +168,7 @@ class Outcome:
 
 
 def undo_sentence(change: RowChange) -> str:
-    """Say what an undo does to a row, for example 'comes back:  lang  "Prefers Rust"'; not cut to a width."""
+    """Say what an undo does to a row, for example 'comes back:  lang  "Prefers Rust"'; not truncated."""
     row = change.row
     if row.table != MEMORIES:
         return f"{_THINGS.get(row.table, row.table)} restored:  {one_line(row.id)}"
@@ -182,7 +181,7 @@ def undo_sentence(change: RowChange) -> str:
 
 
 def renamed_sentences(renamed: Mapping[str, str], most: int, *, is_plan: bool = False) -> list[str]:
-    """Say which keys were replaced because they are taken, a sentence for each of the first, one for the others."""
+    """Say which keys were replaced because they were taken: a sentence for each of the first, one for the rest."""
     becomes, come = ("becomes", "come") if is_plan else ("is now", "came")
     named = [f"{_short(old)} {becomes} {_short(new)}." for old, new in islice(renamed.items(), most)]
     return named + ([f"{len(renamed) - most:,} more {come} under other keys."] if len(renamed) > most else [])
@@ -193,11 +192,11 @@ def _short(key: str) -> str:
 
 
 def excerpt_of(content: str, *, is_cut: bool = False) -> str:
-    """Return the beginning of a content on one line, secrets masked, not cleaned for a screen. `is_cut`: it is no whole
-    content."""
+    """Return the beginning of a content on one line, secrets masked, control characters included. `is_cut` says that
+    `content` is not complete."""
     head = masked(content[:_MASKED_CHARACTERS])
     if is_cut or len(content) > _MASKED_CHARACTERS:
-        # The last word may be the beginning of a secret.
+        # The last word may be a truncated secret.
         head = _LAST_TOKEN.sub(lambda last: last[0][:_LAST_TOKEN_CHARACTERS], head) + "…"
     line = re.sub(r"[ \t\r\n\f\v]+", " ", head).strip(" ")
     return line if len(line) <= _EXCERPT_CHARACTERS else line[: _EXCERPT_CHARACTERS - 1].rstrip() + "…"

@@ -1,4 +1,4 @@
-"""Recall tests: which memories must be in the prompt for a message, and which must not."""
+"""Recall tests: the memories that must, or must not, be in the prompt for a message."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MAX_SHOWN = 180
 
 
 class RecallTest(NamedTuple):
-    """A message, keys that must be in the prompt for it, keys that must not; a test without `session` has the run's."""
+    """A message with the keys that must and must not be in its prompt; `session` defaults to that of the run."""
 
     query: str
     expected: tuple[str, ...]
@@ -46,7 +46,7 @@ def tests_file(library: Library) -> Path:
 
 
 def read_tests(file: Path) -> tuple[RecallTest, ...]:
-    """Read the tests of a TOML file, `-` for stdin. Raises UsageError with the place of a mistake."""
+    """Read the tests of a TOML file, or of stdin for `-`. Raises UsageError with the position of a mistake."""
     shown = "stdin" if str(file) == STDIN else one_line(str(file))
     try:
         data = sys.stdin.buffer.read() if str(file) == STDIN else file.expanduser().read_bytes()
@@ -103,9 +103,9 @@ def _keys(table: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 
 class RecallTestResult(NamedTuple):
-    """The measures of one test at k, each 0..1 or None if nothing is expected. `recalled` are the keys in order.
+    """The measures of one test at k, each 0..1 or None without expected keys. `recalled` has the keys in order.
 
-    Expected keys must be in the prompt and rejected ones not; where there is no prompt, recalled is enough.
+    Expected keys must be in the prompt, and rejected keys must not; without a prompt, the first k recalled keys count.
     """
 
     test: RecallTest
@@ -120,18 +120,18 @@ class RecallTestResult(NamedTuple):
     @classmethod
     def of(cls, test: RecallTest, result: RecallResult) -> RecallTestResult:
         k = result.request.limit
-        # Where ZeroClaw reranks, that is the order in which memories compete; what it recalls is only the pool.
+        # Where ZeroClaw reranks, the reranked order counts; the recall is only its pool of candidates.
         recalled = tuple(scored.entry.key for scored in result.ranked)
         injected = tuple(scored.entry.key for scored in result.results if scored.injected)
         has_prompt = result.not_read_because is None and result.program is None
         reached = injected if has_prompt else recalled[:k]
         missing = tuple(key for key in test.expected if key not in reached)
         unwanted = tuple(key for key in test.rejected if key in reached)
-        found = cls(test, recalled, injected, missing, unwanted)
+        checked = cls(test, recalled, injected, missing, unwanted)
         if not test.expected:
-            return found
+            return checked
         hit, rank = is_hit(recalled, test.expected, k), reciprocal_rank(recalled, test.expected, k)
-        return found._replace(hit=hit, reciprocal_rank=rank, ndcg=ndcg(recalled, test.expected, k))
+        return checked._replace(hit=hit, reciprocal_rank=rank, ndcg=ndcg(recalled, test.expected, k))
 
     @property
     def passed(self) -> bool:
@@ -149,7 +149,7 @@ class RecallTestResult(NamedTuple):
 
 
 class RecallTestRun(NamedTuple):
-    """The results of all tests of a file. `first` is the recall of the first test, by the settings of all."""
+    """The results of all tests of a file. `first` is the recall of the first test; all tests share its settings."""
 
     file: str
     results: tuple[RecallTestResult, ...]
@@ -157,11 +157,11 @@ class RecallTestRun(NamedTuple):
     search_mode: str
     notes: tuple[str, ...]
     lacks_vectors: bool
-    """Whether the vector of some message could not be had."""
+    """Whether the vector of at least one message could not be made."""
 
     @property
     def measures(self) -> Mapping[str, float]:
-        """The means over the tests that expect something, each 0..1; 0 if there is none."""
+        """The means over the tests with expected keys, each 0..1; 0 if there are no such tests."""
         return {
             "hit_rate": _mean(result.hit for result in self.results),
             "mrr": _mean(result.reciprocal_rank for result in self.results),
@@ -196,7 +196,7 @@ class RecallTestRun(NamedTuple):
         (vector, keyword), failed = self.first.weights, len(self.results) - self.passed
         settings = [f"scoring {self.first.profile}"]
         if self.first.mode != self.first.backend:
-            # Otherwise the store ranks by a rule of its own, without weights.
+            # A store with its own ranking has no weights.
             settings.append(f"weights {vector:g} / {keyword:g}")
         settings.append(f"threshold {self.first.threshold:g}")
         if self.search_mode != "hybrid":
@@ -208,11 +208,11 @@ class RecallTestRun(NamedTuple):
         )
 
     def measure_rows(self) -> tuple[tuple[str, float, str], ...]:
-        found = self.measures
+        measures = self.measures
         return (
-            ("hit rate", found["hit_rate"], f"share with an expected key among the first {self.k}"),
-            ("MRR", found["mrr"], "mean of 1 / rank of the first expected key"),
-            (f"nDCG@{self.k}", found["ndcg"], "1.00: all expected keys come first"),
+            ("hit rate", measures["hit_rate"], f"share with an expected key among the first {self.k}"),
+            ("MRR", measures["mrr"], "mean of 1 / rank of the first expected key"),
+            (f"nDCG@{self.k}", measures["ndcg"], "1.00: all expected keys come first"),
         )
 
 
@@ -221,7 +221,7 @@ def _mean(measures: Iterable[float | None]) -> float:
 
 
 async def run_tests(library: Library, file: str, tests: Sequence[RecallTest], trial: Trial) -> RecallTestRun:
-    """Recall the message of every test by the rules of `trial`, and measure the recalls."""
+    """Recall the message of every test with the parameters of `trial`, and measure the results."""
     recalls = list[RecallResult]()
     for test in tests:
         request = replace(trial.request, query=test.query)

@@ -1,4 +1,4 @@
-"""Create the embeddings that memories lack, or that no query can match."""
+"""Create missing embeddings, and replace those that no query can match."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, mask_secrets, one_line
 
 BATCH_SIZE = 16
-"""How many texts one request has; a killed process loses at most so many vectors."""
+"""The number of texts per request; a killed process loses at most this many vectors."""
 _MAX_KEY_LENGTH = 60
 
 
 @dataclass(frozen=True, slots=True)
 class ReindexPlan:
-    """The ids of memories without an embedding, and with an `outdated` one: no query can match it, or it was named.
+    """The ids of memories without an embedding, and with an `outdated` one, which no query matches or which was named.
 
-    `characters` and `tokens` are what would be sent to the model.
+    `characters` and `tokens` are the amounts to send to the model.
     """
 
     missing: tuple[str, ...]
@@ -62,11 +62,11 @@ class ReindexPlan:
 
 @dataclass(slots=True)
 class ReindexOutcome:
-    """What a run did. A stopped run can be continued with a new plan."""
+    """The result of a run. A stopped run can be continued with a new plan."""
 
     filled: int = 0
     skipped: int = 0
-    """Memories that changed or were deleted in the meantime."""
+    """Memories that were changed or deleted since the plan."""
     failed: list[str] = field(default_factory=list)
     """A sentence for each failure."""
     stopped: bool = False
@@ -75,14 +75,14 @@ class ReindexOutcome:
         return {"filled": self.filled, "left": self.skipped, "failed": self.failed, "stopped": self.stopped}
 
     def sentences(self, planned: int) -> Iterator[str]:
-        """How many embeddings of a plan were created; failures are not among the sentences."""
+        """Say how many embeddings of a plan were created; failures are not included."""
         yield f"{counted(self.filled)} of {planned:,} got an embedding."
         if self.skipped:
             yield f"{counted(self.skipped)} skipped because of a newer change."
 
 
 async def plan_reindex(library: Library, *, ids: Sequence[str] = ()) -> ReindexPlan:
-    """Find the memories, of all or of these ids, that need an embedding. Raises Refused if there can be none."""
+    """Find the memories that need an embedding, all or with these ids. Raises Refused if none can be made."""
     embedder = _require_embedder(library)
     missing: list[str] = []
     outdated: list[str] = []
@@ -113,7 +113,7 @@ async def plan_reindex(library: Library, *, ids: Sequence[str] = ()) -> ReindexP
 
 
 def announce(library: Library, plan: ReindexPlan) -> None:
-    """Announce what the plan sends to another machine, if anything."""
+    """Announce what the plan sends to another machine, if anything is sent."""
     if plan.count and library.embedder is not None:
         sentence = request_sentence(library.embedding_host, plan.model, plan.count, plan.characters)
         library.embedder.announce(sentence)
@@ -128,8 +128,8 @@ async def reindex(
 ) -> ReindexOutcome:
     """Create the embeddings of a plan and write them batch by batch.
 
-    `on_progress` gets the number of embeddings created and stops the run by returning False. Only a busy endpoint is
-    asked again. Raises Refused if the store's embeddings come from another model, and the errors of every write.
+    `on_progress` gets the number of embeddings created and stops the run by returning False. Only requests to a
+    busy endpoint are repeated. Raises Refused if the store has embeddings of another model, and the errors of writes.
     """
     check_writable(library.memory)
     embedder, embedding = _require_embedder(library), library.config.embedding

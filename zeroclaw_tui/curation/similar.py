@@ -1,4 +1,4 @@
-"""Memories near another memory, or near a text."""
+"""Find the memories nearest to another memory or to a text."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     import numpy as np
 
 _SPARE = 50
-"""How many more are asked for, because superseded memories and the memory itself are left out."""
+"""The number of extra results to request, because superseded memories and the memory itself are left out."""
 
 
 class SimilarMemory(NamedTuple):
-    """A similar memory. `score` is the cosine of the vectors, or a rank by words from 0 to 1; `shared` are words that
-    both have."""
+    """A similar memory. `score` is the cosine of the vectors, or a word similarity from 0 to 1; `shared` are the words
+    in common."""
 
     entry: MemoryEntry
     rank: int
@@ -32,7 +32,7 @@ class SimilarMemory(NamedTuple):
 
 
 class SimilarResult(NamedTuple):
-    """What is near, nearest first, of `compared` memories; `reason` says why it is not by vectors, else None."""
+    """The similar memories, nearest first, of `compared` ones; `reason` says why vectors were not compared, or None."""
 
     backend: str
     location: str
@@ -44,27 +44,27 @@ class SimilarResult(NamedTuple):
     compared: int
 
     def sentences(self) -> tuple[str, ...]:
-        """Say how many memories were compared by what, and why not by vectors."""
+        """Say how many memories were compared, by which method, and why not by vectors."""
         by = "their vectors" if self.method == "vector" else "rare words"
         return (f"{self.compared:,} compared by {by}", *([self.reason] if self.reason is not None else []))
 
     def as_json(self) -> dict[str, Any]:
-        """The document the similar command prints."""
-        named = {"id": self.entry and self.entry.id, "key": self.entry and self.entry.key, "query": self.query}
-        how = {"way": self.method, "because": self.reason, "compared": self.compared}
+        """The document that the similar command prints."""
+        source = {"id": self.entry and self.entry.id, "key": self.entry and self.entry.key, "query": self.query}
+        method = {"way": self.method, "because": self.reason, "compared": self.compared}
         results = [
             {"rank": near.rank, "score": near.score, "shared": list(near.shared), **near.entry.as_json()}
             for near in self.results
         ]
-        return {"backend": self.backend, "location": self.location, **named, **how, "results": results}
+        return {"backend": self.backend, "location": self.location, **source, **method, "results": results}
 
 
 async def similar_memories(
     library: Library, *, entry: MemoryEntry | None = None, text: str = "", limit: int = 20, agents: Sequence[str] = ()
 ) -> SimilarResult:
-    """Find the memories nearest to one of the store by its own vector (no network), or to a text; else by rare words.
+    """Find the memories nearest to an entry, by its stored vector (no network), or to a text; else by rare words.
 
-    Superseded ones are left out, and those of other agents where some are named; there is no threshold and no session.
+    Superseded memories are left out, and those of agents not in `agents`, if given; no threshold or session applies.
     Raises InspectorError kinds, SearchInterrupted.
     """
     memory, vector, reason = library.memory, None, library.memory.why_not.get("vectors", "This memory has no vector.")
@@ -87,7 +87,7 @@ async def similar_memories(
 
 
 async def _vector_of(library: Library, text: str) -> tuple[np.ndarray | None, str]:
-    """The vector of a text, and why there is none or why it cannot be compared."""
+    """Embed a text; also returns why there is no vector, or why it cannot be compared."""
     if library.why_no_vectors is not None:
         return None, library.why_no_vectors
     if not words_of(text):
@@ -102,8 +102,8 @@ async def _near(
     library: Library, to: MemoryEntry | np.ndarray | str, without: MemoryEntry | None, limit: int, agents: Sequence[str]
 ) -> tuple[tuple[SimilarMemory, ...], int] | None:
     """Read the nearest current memories, and count those compared; None if the store compares no vectors."""
-    asked = limit + _SPARE
-    while (near := await library.memory.near(to, asked)) is not None:
+    requested = limit + _SPARE
+    while (near := await library.memory.near(to, requested)) is not None:
         scores = {
             neighbour.handle: neighbour.score
             for neighbour in near.neighbours
@@ -111,9 +111,9 @@ async def _near(
         }
         entries = await library.memory.rows(Query(ENTRIES, handles=list(scores))) if scores else []
         current = [entry for entry in entries if entry.superseded_by is None and (not agents or entry.agent in agents)]
-        if len(current) >= limit or len(near.neighbours) < asked:
+        if len(current) >= limit or len(near.neighbours) < requested:
             ranked = enumerate(current[:limit], 1)
             return tuple(SimilarMemory(entry, rank, scores[entry.handle]) for rank, entry in ranked), near.compared
-        # Many memories that are left out are as near: the ones behind them count.
-        asked *= 8
+        # Too many of the nearest memories were left out, so the next ones are needed.
+        requested *= 8
     return None

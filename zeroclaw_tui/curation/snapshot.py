@@ -1,4 +1,4 @@
-"""MEMORY_SNAPSHOT.md: written as ZeroClaw does, with a lossless copy next to it; imported (hydrate); and compared."""
+"""MEMORY_SNAPSHOT.md: write it as ZeroClaw does, with a lossless copy; import it (hydrate); and compare it."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from zeroclaw_tui.memory.text import counted, first_names, one_line
 
 NO_CORE_MEMORIES = "There are no core memories, and without any ZeroClaw writes no snapshot."
 MAX_VECTOR_BYTES = 32_000_000
-"""The most bytes of vectors in the lossless copy, which is written and journaled as a whole."""
+"""The maximum bytes of vectors in the lossless copy, which is written and journaled as a whole."""
 Where = Literal["only here", "only there", "changed", "same"]
-"""Here is the store, there the snapshot."""
+""""here" is the store, "there" the snapshot."""
 _ORDER: Sequence[Where] = ("changed", "only here", "only there", "same")
 _CORE = MemoryFilter(category=("core",), superseded=Superseded.SHOW)
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPlan:
-    """What writing the snapshot does. `lossy` are the keys of memories that lose something.
+    """The plan of writing a snapshot. `lossy` are the keys of memories that the snapshot cannot store exactly.
 
-    `has_vectors` is about the lossless file; `replaces` is how many memories the present file has, None without one.
+    `has_vectors` is about the lossless copy; `replaces` is the number of memories in the existing file, None without.
     """
 
     file: Path
@@ -58,13 +58,13 @@ class SnapshotPlan:
         return {**files, "lossy": list(self.lossy), "vectors": self.has_vectors, "replaces": self.replaces}
 
     def sentences(self) -> tuple[str, ...]:
-        """Which snapshot is replaced, which file has everything, and how many memories lose something."""
+        """Say which snapshot is replaced, which file has everything, and how many memories lose something."""
         if self.replaces is None:
             return self.loss_sentences()
         return (f"It replaces a file with {counted(self.replaces)}.", *self.loss_sentences())
 
     def loss_sentences(self) -> tuple[str, ...]:
-        """Which file has everything, and how many memories lose something in the other."""
+        """Say which file has everything, and how many memories lose something in the other."""
         vectors = "" if self.has_vectors else ", except the vectors, which are too many"
         lossless = f"{SIDE_CAR} is written too and has everything{vectors}."
         if not self.lossy:
@@ -74,14 +74,14 @@ class SnapshotPlan:
         return (lossless, f"{counted(len(self.lossy))} {lose} in ZeroClaw's format: {keys}.")
 
     def done_sentence(self, outcome: Outcome, undo: str) -> str:
-        """What was written, and what undo does; `undo` leads over to that: " · u"."""
+        """Say what was written, and what undo does; `undo` introduces the latter: " · u"."""
         effect = "restores the old file" if self.replaces is not None else "removes it"
         after = f"{undo} {effect}" if outcome.action is not None else ""
         return f"Wrote {counted(outcome.count, 'core memory')} to {one_line(str(self.file))}{after}."
 
 
 class CoreMemories(NamedTuple):
-    """The core memories in ZeroClaw's order; `written` are those that its format can have."""
+    """The core memories in ZeroClaw's order; `written` are those that its format can store."""
 
     rows: Sequence[Row]
     written: Sequence[Row]
@@ -89,7 +89,7 @@ class CoreMemories(NamedTuple):
 
 
 def place_of(config: MemoryConfig) -> Path:
-    """Where ZeroClaw looks for the snapshot. Raises Refused for a lone store, and for backends that have none."""
+    """The path where ZeroClaw looks for the snapshot. Raises Refused for a lone store, and for other backends."""
     if not has_database(config.backend):
         raise Refused(
             f"ZeroClaw writes and reads {NAME} only for the backends sqlite and lucid; this one is {config.backend}.",
@@ -108,13 +108,13 @@ async def core_of(library: Library) -> CoreMemories:
     rows: list[Row] = []
     size = 0
 
-    def see(row: Row) -> None:
+    def visit(row: Row) -> None:
         nonlocal size
         vector = row.values.get("embedding")
         size += len(vector) if isinstance(vector, bytes) else 0
         rows.append(row if size <= MAX_VECTOR_BYTES else replace(row, values={**row.values, "embedding": None}))
 
-    await library.memory.scan(see, _CORE)
+    await library.memory.scan(visit, _CORE)
     found = await asyncio.to_thread(snapshot_format.in_order, rows)
     return CoreMemories(found, list(filter(snapshot_format.can_be_written, found)), size <= MAX_VECTOR_BYTES)
 
@@ -126,7 +126,7 @@ async def plan_snapshot(library: Library) -> SnapshotPlan:
 
     def plan() -> SnapshotPlan:
         present = read_bytes(file)
-        replaces = None if present is None else len(snapshot_format.look(present).rows)
+        replaces = None if present is None else len(snapshot_format.parse(present).rows)
         return SnapshotPlan(
             file, len(core.written), tuple(snapshot_format.losses(core.rows)), replaces, core.has_vectors
         )
@@ -135,7 +135,7 @@ async def plan_snapshot(library: Library) -> SnapshotPlan:
 
 
 async def write_snapshot(library: Library) -> Outcome:
-    """Write the snapshot as ZeroClaw would, after the lossless copy; undo restores the files that were there."""
+    """Write the lossless copy, then the snapshot as ZeroClaw would; undo restores the previous files."""
     check_writable(library.memory)
     file = place_of(library.config)
     core = await core_of(library)
@@ -155,7 +155,7 @@ async def write_snapshot(library: Library) -> Outcome:
     planned = await asyncio.to_thread(changes)
 
     async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
-        # Killed in between, the two contradict each other, and the copy is not used.
+        # After a kill in between, the two files differ, and the copy is not used.
         result = await external.apply(planned, action)
         if result.conflicts or result.notes:
             written = [f"Another program wrote {conflict.wanted.id} in the meantime." for conflict in result.conflicts]
@@ -167,7 +167,7 @@ async def write_snapshot(library: Library) -> Outcome:
 
 
 class Difference(NamedTuple):
-    """One key. `here` is the store's memory, `there` the file's; None where it has none."""
+    """One key, with the memory of the store (`here`) and of the file (`there`); None if missing."""
 
     key: str
     where: Where
@@ -183,7 +183,7 @@ async def plan_hydrate(
     keys: Collection[str] | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> Plan:
-    """What importing a snapshot, or a JSONL export, would do; `keys` picks some of its memories."""
+    """Plan the import of a snapshot or a JSONL export; `keys` selects some of its memories."""
     if not has_database(target.config.backend):
         raise Refused(
             f"ZeroClaw hydrates only for the backends sqlite and lucid; this one is {target.config.backend}.",
@@ -196,22 +196,22 @@ async def plan_hydrate(
 
 
 def snapshot_to_make_from(config: MemoryConfig) -> Path | None:
-    """The snapshot of which a database that is not there yet can be made, as ZeroClaw would; None without one."""
+    """The snapshot from which a missing database can be created, as ZeroClaw would; None without one."""
     file = place_of(config)
     return file if not config.read_only and file.is_file() else None
 
 
 async def compare(library: Library, snapshot: Snapshot) -> tuple[Difference, ...]:
-    """Snapshot and core memories of the store, by key and by owner where the file has one; changed ones first."""
+    """Compare a snapshot with the core memories by key, and by owner if the file has owners; changed ones first."""
     return await asyncio.to_thread(_differences, await core_of(library), snapshot)
 
 
 def _differences(core: CoreMemories, snapshot: Snapshot) -> tuple[Difference, ...]:
-    """What names no owner in the file is compared with every memory of its key."""
+    """Match memories of the file without an owner with every memory that has the same key."""
     rest: dict[str, list[MemoryEntry]] = defaultdict(list)
     for row in core.rows:
         rest[row.key].append(row.entry())
-    # What ZeroClaw's format leaves of each. Lines of a memory can look like another one, which is no difference.
+    # Each memory as read back from ZeroClaw's format. Lines that look like another memory are not a difference.
     read_back = dict(snapshot_format.as_zeroclaw_reads(row.entry() for row in core.written))
     found: list[Difference] = []
     for there in (row.entry() for row in snapshot.rows):

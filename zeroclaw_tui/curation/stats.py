@@ -1,4 +1,4 @@
-"""Statistics of a store: everything that can be counted, and how it grew."""
+"""Statistics of a store: all counts, and its growth by day."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class StoreStats(NamedTuple):
     """All counts of a store, or of the memories that a filter selects.
 
-    `days` has how many were created on each day, the earliest first; `undated` have no readable creation time.
+    `days` has the number created on each day, the earliest first; `undated` have no readable creation time.
     """
 
     counts: Counts
@@ -29,12 +29,12 @@ class StoreStats(NamedTuple):
 
     @property
     def busiest(self) -> tuple[date, int] | None:
-        """The day of the most memories."""
+        """The day with the most new memories, and their number."""
         return max(self.days, key=lambda day: day[1], default=None)
 
 
 def stats_of(counts: Counts, zone: tzinfo | None = None) -> StoreStats:
-    """Put counts together by the days of a time zone, by default this machine's."""
+    """Sum the counts by days of a time zone, by default that of this machine."""
     days = Counter[date]()
     undated = 0
     for quarter, count in counts.by["quarter"].items():
@@ -42,7 +42,7 @@ def stats_of(counts: Counts, zone: tzinfo | None = None) -> StoreStats:
             seconds = math.inf if quarter is None else quarter * QUARTER_SECONDS
             day = (_EPOCH + timedelta(seconds=seconds)).astimezone(zone).date()
         except (OverflowError, ValueError, OSError):
-            # Python's dates have no such year.
+            # The year is outside the range of Python's dates.
             undated += count
         else:
             days[day] += count
@@ -50,12 +50,12 @@ def stats_of(counts: Counts, zone: tzinfo | None = None) -> StoreStats:
 
 
 async def store_stats(memory: Memory, now: str, filter: MemoryFilter = EVERYTHING) -> StoreStats:
-    """Count all memories, superseded ones too, or those that a filter selects."""
+    """Count the memories that a filter selects, by default all, including superseded ones."""
     return stats_of(await memory.count_up(filter, now, COUNT_FIELDS))
 
 
 async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = None) -> dict[str, Any]:
-    """The document of `memory stats --json`: counts of the selected memories, facts of the whole store."""
+    """Make the document of `memory stats --json`: counts of the selected memories, facts of the whole store."""
     wanted = filter or EVERYTHING
     stats, health, is_healthy, total, biggest = await asyncio.gather(
         store_stats(memory, now, wanted),
@@ -71,9 +71,9 @@ async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = Non
         shown = by_count({name: count - superseded.get(name, 0) for name, count in categories.items()})
     embedded, embeddings = by.get("embedded"), None
     if embedded is not None and "vectors" not in memory.why_not:
-        have = sum(embedded.values())
-        share = have / counts.total if counts.total else None
-        embeddings = {"embedded": have, "not_embedded": counts.total - have, "share": share}
+        with_vector = sum(embedded.values())
+        share = with_vector / counts.total if counts.total else None
+        embeddings = {"embedded": with_vector, "not_embedded": counts.total - with_vector, "share": share}
     return {
         "backend": memory.name,
         "location": memory.about.location,

@@ -1,4 +1,4 @@
-"""The settings a recall can be tried with: where a trial has them, their values, and writing them to config.toml."""
+"""The settings that a trial recall can change: their attributes and values, and how to save them to config.toml."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ from zeroclaw_tui.scoring.what_if import ALL_SUBJECTS, Subject, setting_problems
 
 RULES: dict[Rule, str] = {"cli": "CLI", "channel": "channels", "cron": "cron", "library": "embedded"}
 _MOST_RECALLED = 100
-"""How many memories a trial recalls at most; ZeroClaw recalls 5 for a message."""
+"""The maximum number of memories that a trial recalls; ZeroClaw recalls 5 for a message."""
 _DECIMALS = 6
 _LARGEST = 1_000_000
-"""The largest number that a setting without an upper bound may have."""
+"""The maximum for settings without an upper bound."""
 _SUBJECTS: Mapping[str, Subject] = {
     "vector_weight": "weights", "keyword_weight": "weights", "min_relevance_score": "threshold", "search_mode": "mode",
 }  # fmt: skip
 
 
 class Tried(NamedTuple):
-    """A recall as it is, and as it is tried. `embedded_limit` is how many memories an embedded agent recalls."""
+    """A recall before and with the tried changes. `embedded_limit` is how many memories an embedded agent recalls."""
 
     before: Trial
     now: Trial
     embedded_limit: int
 
     def over(self, before: Trial) -> Tried:
-        """The same changes over another recall of the store: another message, or newly written memories."""
+        """Apply the same changes to another recall of the store: another message, or newly written memories."""
         tried = Tried(before, before, self.embedded_limit)
         for setting in self.changed:
             tried = setting.put(tried, setting.get(self.now))
@@ -56,17 +56,17 @@ class Tried(NamedTuple):
     @property
     def changed(self) -> tuple[Setting, ...]:
         """The modified settings."""
-        # As texts, because what is no number is not equal to itself.
+        # Compared as text, because NaN is not equal to itself.
         return tuple(one for one in SETTINGS if repr(one.get(self.now)) != repr(one.get(self.before)))
 
     @property
     def changed_words(self) -> str:
-        """The modified settings in a few words: "threshold 0.31, limit 6"; empty without any."""
+        """The modified settings in a few words: "threshold 0.31, limit 6"; "" if there are none."""
         return ", ".join(f"{setting.name} {setting.words(setting.get(self.now))}" for setting in self.changed)
 
 
 class Range(NamedTuple):
-    """The numbers a setting may have; `step` is what a key adds."""
+    """The valid numbers of a setting; `step` is the change per key press."""
 
     step: float
     least: float
@@ -75,9 +75,9 @@ class Range(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """A setting of a trial: a number with a `range`, or one of a few values, some with `labels` that a person reads.
+    """A setting of a trial: a number with a `range`, or one of a few values, some shown to people by their `labels`.
 
-    `path` names the attribute of a trial, and `key` the setting under [memory] in config.toml, "" where there is none.
+    `path` is the attribute of a trial, and `key` the setting under [memory] in config.toml, "" if there is none.
     """
 
     name: str
@@ -89,11 +89,11 @@ class Setting(NamedTuple):
 
     @property
     def subject(self) -> Subject:
-        """What complaints about it are about."""
+        """The subject of complaints about this setting."""
         return _SUBJECTS.get(self.key, "rerank")
 
     def choices(self, tried: Tried, sessions: Sequence[str]) -> Sequence[Any]:
-        """The values of a setting without a range, in the order a key goes through them; `sessions` are the store's."""
+        """The values of a setting without a range, in the order of the keys; `sessions` are those of the store."""
         before, now = tried.before, tried.now
         if self.path == "profile.version":
             return sorted({*LANDMARKS, before.profile.version, now.profile.version}, key=parse_version)
@@ -107,7 +107,7 @@ class Setting(NamedTuple):
         return attrgetter(self.path)(trial)
 
     def put(self, tried: Tried, value: Any) -> Tried:
-        """The same with another value to try; with another kind of turn its limit changes, unless a limit is tried."""
+        """Set a value to try; another injection rule also changes the limit, unless a limit is being tried."""
         if self.path == "profile.version":
             return tried._replace(now=tried.now._replace(profile=profile_for(value)))
         now = _with(tried.now, self.path.split("."), value)
@@ -119,7 +119,7 @@ class Setting(NamedTuple):
         return tried._replace(now=now)
 
     def words(self, value: Any) -> str:
-        """A value as a person reads it: numbers with two decimals, or more where they have more."""
+        """A value as shown to people: numbers with two decimals, or more if needed."""
         if self.range is None:
             return one_line(self.labels.get(value, "any" if value is None else str(value)))
         if self.range.is_whole:
@@ -128,7 +128,7 @@ class Setting(NamedTuple):
         return short if not math.isfinite(value) or float(short) == value else f"{value:.{_DECIMALS}g}"
 
     def moved(self, tried: Tried, way: int, sessions: Sequence[str]) -> Tried:
-        """A step up or down, or the next word or the one before; the ends are ends."""
+        """Move one step or choice up or down, without wrapping around."""
         value, limits = self.get(tried.now), self.range
         if limits is None:
             choices = list(self.choices(tried, sessions))
@@ -138,7 +138,7 @@ class Setting(NamedTuple):
         return self.put(tried, int(value) if limits.is_whole else value)
 
     def parsed(self, text: str) -> float:
-        """Exactly the typed number. Raises UsageError for one that the setting does not take."""
+        """Parse a typed number exactly. Raises UsageError for a number outside the range."""
         assert self.range is not None
         try:
             value = int(text) if self.range.is_whole else float(text)
@@ -150,20 +150,20 @@ class Setting(NamedTuple):
 
     @property
     def takes(self) -> str:
-        """Which numbers it takes."""
+        """Say which numbers are valid."""
         assert self.range is not None
         return f"a number from {self.range.least:g} to {self.range.most:,.0f}"
 
 
 def _with(part: Any, path: Sequence[str], value: Any) -> Any:
-    """A trial or a part of it, with another value at a path of attributes."""
+    """Copy a trial, or a part of it, with another value at a path of attributes."""
     name, *rest = path
     changes = {name: _with(getattr(part, name), rest, value) if rest else value}
     return replace(part, **changes) if isinstance(part, RecallRequest) else part._replace(**changes)
 
 
 def _of_config(name: str, path: str, key: str) -> Setting:
-    """A setting that config.toml has: its range, its words and its help are those of the table of settings."""
+    """Make a setting of config.toml: its range, values and help come from the table of settings."""
     known = MEMORY_KEYS[key]
     if known.kind == "switch" or known.choices:
         labels = {False: "off", True: "on"} if known.kind == "switch" else {choice: choice for choice in known.choices}
@@ -195,23 +195,23 @@ SETTINGS: tuple[Setting, ...] = (
     _of_config("recency", "settings.rerank.recency_weight", "recency_weight"),
     _of_config("candidates", "settings.rerank.candidate_multiplier", "candidate_multiplier"),
 )  # fmt: skip
-"""Every setting of a trial, in the order they are on the screen."""
+"""Every setting of a trial, in screen order."""
 WRITTEN: Mapping[str, Setting] = {f"memory.{one.key}": one for one in SETTINGS if one.key}
-"""The settings of config.toml that a recall can be tried with, by name."""
+"""The settings of config.toml that a trial can change, by name."""
 
 
 def with_values(trial: Trial, values: Mapping[str, Any]) -> Trial:
-    """The trial with other values of settings of config.toml, by name."""
+    """Copy a trial with other values of settings of config.toml, by name."""
     for name, value in values.items():
         trial = _with(trial, WRITTEN[name].path.split("."), value)
     return trial
 
 
-# Writing them to config.toml
+# Saving them to config.toml
 
 _SIGNS = {"section": " ", "removed": "-", "added": "+"}
 _REQUIRED = {"backend": "sqlite", "auto_save": True}
-"""ZeroClaw <= 0.7.5 does not load a [memory] without these; the values are its defaults without a [memory]."""
+"""ZeroClaw <= 0.7.5 does not load a [memory] table without these; the values are its own defaults."""
 _NOTHING_TO_WRITE = "There is nothing to write: config.toml already has these values."
 _CHANGE_FIRST = "Change a weight, the threshold, the search mode or rerank first."
 _NO_SETTINGS = (
@@ -223,7 +223,7 @@ _NO_SETTINGS = (
 class SettingChange:
     """A change of config.toml that can be saved.
 
-    `lines` are those that differ, secrets masked, each with its sign; `warnings` are sentences to read before saving.
+    `lines` is the diff, secrets masked, each line with its sign; `warnings` are sentences to read before saving.
     """
 
     before: bytes = field(repr=False)
@@ -232,7 +232,7 @@ class SettingChange:
     warnings: tuple[str, ...] = ()
 
 
-def way_back(config: MemoryConfig) -> str:
+def restore_hint(config: MemoryConfig) -> str:
     """The command that restores the previous config.toml, as the end of a sentence."""
     command = command_at(config.install, os.environ, "zeroclaw onboard", "--restore")
     return f"`{command}` restores the previous one."
@@ -253,16 +253,16 @@ def reload_config(
 
 
 def complaints_of(library: Library, trial: Trial, about: Collection[Subject] = ALL_SUBJECTS) -> tuple[str, ...]:
-    """Describe what of a trial cannot work in this store, in sentences."""
+    """Describe in sentences which settings of a trial cannot work in this store."""
     facts = library.memory.about
     has_vectors = facts.computes_vectors or (library.embedder is not None and "vectors" not in library.memory.why_not)
     return setting_problems(trial, has_vectors=has_vectors, about=about, has_stages=facts.rule is None)
 
 
 def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
-    """Plan to write the settings of a trial to config.toml, and nothing else but what [memory] requires.
+    """Plan to write the settings of a trial, and those that [memory] requires, to config.toml.
 
-    Raises Refused where nothing can be written, UsageError for values that ZeroClaw does not take, BrokenConfig.
+    Raises Refused if nothing can be written, UsageError for values that ZeroClaw does not accept, BrokenConfig.
     """
     config, own, request = library.config, library.profile.profile, trial.request
     file = config.install.config_file
@@ -315,7 +315,7 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
 async def save_settings_change(
     library: Library, change: SettingChange, now: datetime, environ: Mapping[str, str] | None = None
 ) -> None:
-    """Save a change with a backup, and score by it from then on. Raises Refused if the file has changed."""
+    """Save a change with a backup, and use it for scoring from then on. Raises Refused if the file has changed."""
 
     def save_and_reload() -> MemoryConfig:
         install = library.config.install
@@ -324,7 +324,7 @@ async def save_settings_change(
         return reload_config(library.config, environ)
 
     fresh = await asyncio.to_thread(save_and_reload)
-    # Without "memory." the settings are fields of MemoryConfig.
+    # MemoryConfig has the settings as fields named without "memory.".
     fields = {name: getattr(fresh, name) for name in (setting.key for setting in WRITTEN.values())}
     library.config = library.config._replace(values=fresh.values, sources=fresh.sources, **fields)
     library.settings = scoring_settings(library.config)

@@ -1,6 +1,6 @@
-"""The turns that ZeroClaw recorded in its trace: listed, followed, and compared with a recall made now.
+"""List and follow the turns that ZeroClaw recorded in its trace, and compare them with a recall made now.
 
-A line of ZeroClaw >= 0.8.0 is a JSON object with `message`, `@timestamp`, `trace_id`, `zeroclaw` and `attributes`.
+ZeroClaw >= 0.8.0 writes a JSON object per line: `message`, `@timestamp`, `trace_id`, `zeroclaw` and `attributes`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial, parse_version, profile_for
 
 _MASKED = "*[REDACTED]"
-"""What a trace has in place of the rest of a credential."""
+"""A trace replaces the rest of a credential with this."""
 _DEFAULT_PATH = "state/runtime-trace.jsonl"
 _PATH_KEYS = ("log_persistence_path", "runtime_trace_path")
 _ARCHIVED = r"\.\d{8}-\d{6}(\.\d+)?"
@@ -38,7 +38,7 @@ _WANTED = (b"llm_request", b"inbound message")
 
 _DATE = r"\[CURRENT DATE & TIME: [^\]\n]{1,60}\]\n\n"
 _USER_MESSAGE = re.compile(
-    # The embedded agent's stamp is in front of the block up to 0.8.2, and behind it from 0.8.3 on.
+    # The embedded agent writes the date before the block up to 0.8.2, and after it from 0.8.3 on.
     rf"(?P<date>{_DATE})?"
     r"(?P<block>\[Memory context\]\n.*?\[/Memory context\]\n\n)?"
     rf"(?(date)(?:\n\n)?|(?P<later_date>{_DATE})?)"
@@ -59,7 +59,7 @@ _CUT = 'The request was cut in the trace: with log_llm_request_payload = "full" 
 _NO_MESSAGE = "The request in the trace has no message of a user."
 _SCHEDULED = ("[cron:", "[heartbeat task")
 _POLL_SECONDS = 0.25
-"""Seconds between two looks at the files while they are followed."""
+"""Seconds between two reads while the files are followed."""
 _NO_FIRST_REQUEST = "Its first request is no longer in the trace."
 _READ_SINCE = (0, 8, 0)
 _TURNS_ON = (
@@ -70,10 +70,10 @@ _TURNS_ON = (
 
 
 class Turn(NamedTuple):
-    """A message to an agent, for which ZeroClaw recalled. `id` is the trace's, `at` RFC 3339 in UTC.
+    """A message to an agent, with the recall that ZeroClaw made. `id` is that of the trace, `at` RFC 3339 in UTC.
 
-    `sent` is the literal block, credentials masked; "" for none, None when that is unknown, and `why_not_sent` says
-    why.
+    `sent` is the literal block, credentials masked: "" if there was none, None if it is unknown, for the reason in
+    `why_not_sent`.
     """
 
     id: str
@@ -87,7 +87,7 @@ class Turn(NamedTuple):
     sent: str | None
     why_not_sent: str = ""
     scopes: tuple[str | None, ...] | None = None
-    """The session scopes of its recall in their order; None where they are not recorded."""
+    """The session scopes of its recall in order; None if they are not recorded."""
     is_group: bool = False
     rule: Rule = "cli"
 
@@ -97,10 +97,10 @@ class Turn(NamedTuple):
 
 
 def trace_files(config: MemoryConfig) -> list[Path]:
-    """List the files, the newest lines last: archives by time, then the trace. Raises BrokenConfig, Unreadable."""
+    """List the files with the newest lines last: archives by time, then the trace. Raises BrokenConfig, Unreadable."""
     root, file = config.install.root, config.install.config_file if config.location is None else None
     if config.location is not None or config.install.layout == "lone":
-        # Of a database that was opened by itself, the directory is "memory" of a workspace, or else its own.
+        # A database opened by its path is in the folder "memory" of a workspace, or else in its own folder.
         folder = config.database.parent
         root = folder.parent if folder.name == "memory" else folder
     document = None if file is None else read_toml(file)
@@ -114,9 +114,9 @@ def trace_files(config: MemoryConfig) -> list[Path]:
 
 
 def _read_turn(line: bytes, inbound: dict[tuple[str, str], Mapping[str, Any]]) -> Turn | None:
-    """Read a turn; None from other lines. A channel's message is added to `inbound`, and completes the turn it begins.
+    """Parse a turn; None for other lines. A channel message is added to `inbound`, and completes the turn it starts.
 
-    Raises ValueError or RecursionError for a line that is no JSON object of ZeroClaw.
+    Raises ValueError or RecursionError for a line that is not a JSON object of ZeroClaw.
     """
     line = line.strip()
     if line and not (line.startswith(b"{") and line.endswith(b"}")):
@@ -150,14 +150,14 @@ def _read_turn(line: bytes, inbound: dict[tuple[str, str], Mapping[str, Any]]) -
     )
     turn = _with_request(turn, attributes)
     if isinstance(iteration, int) and iteration > 1:
-        # Only the first request of a turn has its message and block in front.
+        # Only the first request of a turn has its message and block.
         turn = turn._replace(sent=None, why_not_sent=_NO_FIRST_REQUEST)
     message = inbound.get((str(sender), str(message_id))) if message_id is not None else None
     return turn if message is None else _with_inbound(turn, message)
 
 
 def _with_request(turn: Turn, attributes: Mapping[str, Any]) -> Turn:
-    """The turn with the user's message and the memory block of its request, or why they are not known."""
+    """Add the user's message and the memory block of its request to a turn, or why they are unknown."""
     payload = attributes.get("request_messages")
     if not isinstance(payload, str):
         return turn._replace(why_not_sent=_NO_REQUEST)
@@ -173,20 +173,20 @@ def _with_request(turn: Turn, attributes: Mapping[str, Any]) -> Turn:
         return turn._replace(why_not_sent=_NO_MESSAGE)
     query, block, rule = found["text"], found["block"], turn.rule
     if block is None:
-        # ZeroClaw up to 0.8.2 puts those of channels at the end of the system prompt: in a group there may be two.
+        # ZeroClaw up to 0.8.2 appends the block of a channel to the system prompt; a group may have two.
         system = "".join(texts["system"][:1])
         start = system.find(_BLOCK_START)
         block = system[start + 2 :] if start >= 0 and system.endswith(_BLOCK_END) else ""
     if query.lower().startswith(_SCHEDULED):
         rule = "cron"
     elif rule == "cli" and (found["date"] or found["later_date"]):
-        # Only the embedded agent (library, ACP) stamps the message so.
+        # Only the embedded agent (library, ACP) puts such a date before the message.
         rule = "library"
     return turn._replace(query=query, sent=block, rule=rule)
 
 
 def _with_inbound(turn: Turn, inbound: Mapping[str, Any]) -> Turn:
-    """The turn of a channel with what the attributes of its incoming message say of the chat."""
+    """Add the text, session and scopes from the attributes of the incoming message to the turn of a channel."""
     turn = turn._replace(query=_text(inbound, "content") or "")
     target, sender = _text(inbound, "reply_target"), turn.sender
     if target is None or sender is None:
@@ -194,27 +194,27 @@ def _with_inbound(turn: Turn, inbound: Mapping[str, Any]) -> Turn:
     thread = None if (turn.channel or "").partition(".")[0] == "matrix" else _text(inbound, "thread_ts")
     history = sanitised("_".join(filter(None, (turn.channel, target, thread, sender))))
     is_group = "@g.us" in target or target.startswith("group:")
-    # A direct chat recalls by its history and then by its sender, a group the other way round.
+    # A direct chat recalls first by its history, then by its sender; a group the other way round.
     scopes = (sanitised(sender), history) if is_group else (history, sanitised(sender))
     return turn._replace(session=history, scopes=scopes, is_group=is_group)
 
 
 def keys_of_block(block: str) -> list[str]:
-    """The keys that a block names, a line each; a key that holds a colon and a blank is cut there."""
+    """The keys in a block, one per line; a key that contains a colon and a blank is cut there."""
     return _KEY.findall(block)
 
 
 def masked_as_in_trace(text: str) -> str:
     """Mask credentials in a text as ZeroClaw masks them in a trace.
 
-    ZeroClaw's `scrub_credentials` searches the JSON text of the whole request, in which double quotes are escaped. Of a
-    value of 8 characters or more behind a name such as token or password it leaves 4 and adds `*[REDACTED]`.
+    ZeroClaw's `scrub_credentials` searches the JSON text of the whole request, in which double quotes are escaped. It
+    cuts a value of 8 characters or more after a name such as token or password to 4, and adds `*[REDACTED]`.
     """
     masked = _CREDENTIAL.sub(_mask, json.dumps(text, ensure_ascii=False))
     try:
         return str(json.loads(masked))
     except ValueError:
-        # The value was cut within an escaped character.
+        # The value was cut inside an escaped character.
         return text
 
 
@@ -226,7 +226,7 @@ def _mask(found: re.Match[str]) -> str:
 
 
 def _text(table: Mapping[str, Any], name: str) -> str | None:
-    """The text of a key, None where it holds none."""
+    """The text of a key; None if it is missing, empty or not text."""
     value = table.get(name)
     return value if isinstance(value, str) and value else None
 
@@ -236,20 +236,20 @@ def _table(value: Any) -> Mapping[str, Any]:
 
 
 class TurnLog(NamedTuple):
-    """Recorded turns, the oldest first. `broken_lines` of the files read could not be read."""
+    """Recorded turns, the oldest first. `broken_lines` is the number of lines that could not be parsed."""
 
     turns: tuple[Turn, ...] = ()
     broken_lines: int = 0
     why_nothing: str | None = None
-    """A sentence where no turn is recorded; None where there is one."""
+    """Why no turn is recorded, in a sentence; None if there is one."""
     problems: tuple[str, ...] = ()
-    """Sentences on files that could not be read."""
+    """Sentences about files that could not be read."""
 
 
 async def recorded(
     library: Library, *, since: datetime | None = None, agent: str | None = None, most: int | None = None
 ) -> TurnLog:
-    """Read the turns since a moment, of an agent, the newest `most`. Raises BrokenConfig."""
+    """Read the turns since a given time, of an agent, the newest `most`. Raises BrokenConfig."""
     async with aclosing(follow(library, since=since, agent=agent, most=most)) as logs:
         return await anext(logs)
 
@@ -257,8 +257,8 @@ async def recorded(
 async def follow(
     library: Library, *, since: datetime | None = None, agent: str | None = None, most: int | None = None
 ) -> AsyncGenerator[TurnLog]:
-    """Give what is recorded, then each new turn within a second of its line, until the caller stops. No turn comes
-    twice."""
+    """Yield the recorded turns, then each new turn within a second of its line, until the caller stops. Each turn is
+    yielded once."""
     reader = _Reader(library.config)
 
     async def read() -> TurnLog:
@@ -280,19 +280,19 @@ async def follow(
 
 
 class _Reader:
-    """Reads the files of one install, and later only what is new in them."""
+    """Reads the files of an install, and later only their new lines."""
 
     def __init__(self, config: MemoryConfig) -> None:
         self._config = config
         self._ends: dict[tuple[int, int], int] = {}
-        """How far each file is read, by device and inode: ZeroClaw renames a trace, or writes a shorter one."""
+        """The read position of each file, by device and inode, because ZeroClaw renames and shortens traces."""
         self._read_lines: set[int] = set()
-        """Hashes of lines: a shorter trace begins with lines that were read."""
+        """Hashes of the lines read, because a shortened trace begins with lines that were already read."""
         self._known: set[str] = set()
         self._inbound: dict[tuple[str, str], Mapping[str, Any]] = {}
 
     def read(self) -> TurnLog:
-        """Read what is recorded; the next time what is new. Blocks."""
+        """Read the recorded turns; the next call reads only new ones. Blocks."""
         turns, broken_lines, problems = list[Turn](), 0, list[str]()
         for path in trace_files(self._config):
             try:
@@ -310,14 +310,14 @@ class _Reader:
         return TurnLog(tuple(sorted(turns, key=lambda turn: turn.at)), broken_lines, problems=tuple(problems))
 
     def _new_lines(self, path: Path) -> Iterator[bytes]:
-        """Yield the lines that a file has since the last look."""
+        """Yield the lines that were added to a file since the last read."""
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
             name = status.st_dev, status.st_ino
             start = self._ends.get(name, 0)
             file.seek(start if start <= status.st_size else 0)
             for line in file:
-                # ZeroClaw is still writing a line without an end.
+                # ZeroClaw is still writing a line without a newline.
                 if line.endswith(b"\n"):
                     self._ends[name] = file.tell()
                     if hash(line) not in self._read_lines:
@@ -325,17 +325,17 @@ class _Reader:
                         yield line
 
 
-# A turn compared with a recall made now.
+# A turn compared with a recall made now
 
 _MAX_CHANGES = 10_000
 _TRACE_PRECISION = timedelta(milliseconds=1)
-"""ZeroClaw saves a message, and right after that traces what it sends with it, in whole milliseconds."""
+"""ZeroClaw saves a message, and immediately afterwards traces its request, in whole milliseconds."""
 
 
 class ComparedTurn(NamedTuple):
-    """A turn next to the block of a recall made now, masked as the trace masks; None where no recall could be made.
+    """A turn and the `predicted` block of a recall made now, masked like the trace; None if no recall could be made.
 
-    `equal` compares the keys. It is None if there are none, or a memory was changed or deleted since (`changed_since`).
+    `equal` compares the keys. It is None if a block is unknown, or a memory has changed since (`changed_since`).
     """
 
     turn: Turn
@@ -351,7 +351,7 @@ class ComparedTurn(NamedTuple):
         return {"turn": self.turn.id, **of_turn, **compared, "source": "trace"}
 
     def sentence(self) -> str:
-        """Say whether what was sent is what is predicted, and which memories that is."""
+        """Say whether the sent block is the predicted one, and which memories it has."""
         if self.equal:
             sent = f"Sent as predicted: {_memories(self.turn.sent or '')}."
             return sent if self.turn.sent else "Nothing was sent before it, as predicted."
@@ -366,7 +366,7 @@ class ComparedTurn(NamedTuple):
 
 
 def _memories(block: str) -> str:
-    """How many memories a block has, and the names of the first."""
+    """Describe a block: the number of its memories, and the first keys."""
     keys = keys_of_block(block)
     return f"{counted(len(keys))} ({first_names(keys, longest=40)})" if keys else "nothing"
 
@@ -375,7 +375,7 @@ async def compare(library: Library, turn: Turn) -> ComparedTurn:
     """Compare the turn with a recall made now. Raises InspectorError kinds."""
     trial = trial_of_turn(library, turn)
     if turn.sent is None and not turn.query.strip():
-        # A blank message lists the newest memories, which is another question than the one that is not recorded.
+        # A recall for a blank message would list the newest memories, not those for the unrecorded message.
         return ComparedTurn(turn, trial, why_not_equal=turn.why_not_sent or "The message is not recorded.")
     prompt = await prompt_for(library, trial)
     if prompt.result.lacks_vector_because is not None:
@@ -394,8 +394,8 @@ async def compare(library: Library, turn: Turn) -> ComparedTurn:
 
 
 def trial_of_turn(library: Library, turn: Turn) -> Trial:
-    """The recall of a turn: at its time, by its version where that is known, for its agent and its session scopes,
-    without the memories that were created after it."""
+    """The recall of a turn: at its time, by its version if known, for its agent and its session scopes, without the
+    memories that were created after it."""
     config, profile = library.config, _profile_of(library, turn)
     agents: tuple[str, ...] | None = None
     if turn.agent is not None and profile.agent_scope != "none":
@@ -418,36 +418,36 @@ def trial_of_turn(library: Library, turn: Turn) -> Trial:
 
 def _profile_of(library: Library, turn: Turn) -> ScoringProfile:
     profile = library.profile.profile
-    # Another program may have written anything as the version.
+    # Another program may have written an invalid version.
     with suppress(UsageError):
         recorded = profile_for(turn.version or profile.version)
         profile = recorded if recorded.version != profile.version else profile
-    # Up to 0.8.2 a direct chat joins its two scopes, as all do later; only a group has a block for each.
+    # Up to 0.8.2 a direct chat joins its two scopes, as all chats do later; only a group has a block for each.
     if turn.rule == "channel" and not turn.is_group and len(turn.scopes or ()) > 1:
         return ScoringProfile(profile.newer or profile.version, joins_scopes=True)
     return profile
 
 
 async def _changed_since(library: Library, turn: Turn, keys: Collection[str]) -> tuple[str, ...]:
-    """Which of these memories, and of the deleted ones with a word of the message, existed at the turn and were edited
-    or deleted since."""
+    """Find which of these memories, and of deleted memories with a word of the message, existed at the turn and were
+    edited or deleted since."""
 
     def is_later(text: str | None) -> bool:
         at = moment(text)
         return at is not None and at > turn.moment + _TRACE_PRECISION
 
     changed: dict[str, None] = {}
-    # A key that the trace masks cannot be looked up.
+    # A key masked in the trace cannot be looked up.
     for key in sorted(key for key in keys if _MASKED not in key):
         existed = [entry for entry in await entries_with_key(library.memory, key) if not is_later(entry.timestamp)]
         if not existed or any(entry.superseded_by or is_later(entry.updated_at) for entry in existed):
             changed[key] = None
-    asked = {word.casefold() for word in words(turn.query)}
+    query_words = {word.casefold() for word in words(turn.query)}
     rows, _ = await library.trash.listing(limit=_MAX_CHANGES)
     for row in rows:
         entry = row.row.entry()
         text = f"{entry.key} {entry.content}".casefold()
         was_deleted = is_later(row.at) and not is_later(entry.timestamp)
-        if was_deleted and any(word in text for word in asked):
+        if was_deleted and any(word in text for word in query_words):
             changed[entry.key] = None
     return tuple(changed)

@@ -1,6 +1,6 @@
 """Memories as a CSV table (RFC 4180) whose first line names its columns, at least key and content.
 
-A table holds text only, and an empty cell says nothing. Times stay as they are written.
+Cells are text, and an empty cell is a missing value. Times are not converted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from zeroclaw_tui.memory.text import one_line
 LOSES = "CSV holds Unicode text only: no vectors, no further columns, and an empty text becomes nothing."
 _HEADER = (*NAMES[:-1], "agent", "id")
 _JSON = ("importance", "pinned")
-"""Columns that a table has as numbers, true or false."""
+"""Columns whose cells are numbers, true or false."""
 _MAX_NAME = 40
 _HINT = "It needs a first line with at least key and content, as `zeroclaw memory export --format csv` writes it."
 
@@ -33,7 +33,7 @@ def sniff(source: Source) -> bool:
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
-    """Every memory in constant memory. Raises UsageError naming the line that is not one."""
+    """Yield the memories in constant memory. Raises UsageError naming an invalid line."""
     limit = csv.field_size_limit(MAX_LINE_SIZE)
     try:
         with source.opened() as reader:
@@ -43,12 +43,12 @@ def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
 
 
 def header_line() -> bytes:
-    """The first line."""
+    """The first line, with the names of the columns."""
     return _line(_HEADER)
 
 
 def line_of(row: Row) -> bytes:
-    """A memory as a line."""
+    """A memory as a line of the table."""
     return _line([_cell(name, row) for name in _HEADER])
 
 

@@ -1,13 +1,13 @@
-"""Memories in JSON: the lists that mem0 exports and that R-Mem's server answers with, and the graph of an MCP server.
+"""Memories in JSON: exports of mem0, responses of R-Mem's server, and the graph of an MCP server.
 
 mem0: {"results": [{"id", "memory", "hash", "created_at", "updated_at", "user_id", "agent_id", "run_id", "metadata",
 "categories", "expiration_date", …}]}, or the bare list. The TypeScript library writes `createdAt` and `userId`.
 
 R-Mem: {"success": true, "data": [{"id", "user_id", "text", "category", "created_at", "updated_at"}]}, or the bare list,
-which its MCP tool gives. Its database is a store that this program opens; it is copied, not imported.
+as from its MCP tool. Its database is a store that this program opens and copies, rather than imports.
 
 The MCP server "memory": each line is {"type": "entity", "name", "entityType", "observations": [text, …]} or {"type":
-"relation", "from", "to", "relationType"}, also in a file that is called `.json`; there are neither ids nor times.
+"relation", "from", "to", "relationType"}, even in a file named `.json`; there are neither ids nor times.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ _OF_RMEM = frozenset({"user_id", "text", "category"})
 _ENTITY = ("type", "name", "entityType", "observations")
 _RELATION = ("from", "relationType", "to")
 _FACT = '{"semantic":"fact"}'
-"""The kind of a relation between two names: ZeroClaw has none of its own for it."""
+"""The kind for a relation between two names, for which ZeroClaw has no kind."""
 _SNIFFED = 6
-"""How many lines are looked at to recognise a graph."""
+"""The number of lines that are read to recognise a graph."""
 _CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
 
 
 def sniff_mem0(source: Source) -> bool:
-    """By the fields of its memories."""
+    """Recognise the fields of mem0's memories."""
     return any(rows.text_at(record, "memory") and record.keys() & _OF_MEM0 for record in _records(source, "results"))
 
 
 def read_mem0(source: Source, lost: Counter[str]) -> Iterator[Row]:
-    """Every memory that has not expired, with the first of its categories."""
+    """Yield the memories that have not expired, with the first of their categories."""
     for record in _records(source, "results"):
         content, expires = rows.text_at(record, "memory"), rows.moment_of(record.get("expiration_date"))
         if content is None:
@@ -61,13 +61,13 @@ def read_mem0(source: Source, lost: Counter[str]) -> Iterator[Row]:
 
 
 def sniff_rmem(source: Source) -> bool:
-    """By the fields of its memories."""
+    """Recognise the fields of R-Mem's memories."""
     records = _records(source, "data")
     return bool(records) and all(record.keys() >= _OF_RMEM for record in records)
 
 
 def read_rmem(source: Source, lost: Counter[str]) -> Iterator[Row]:
-    """Every memory with its category, and its user as namespace."""
+    """Yield the memories with their category, and their user as namespace."""
     for record in _records(source, "data"):
         content = rows.text_at(record, "text")
         if content is None:
@@ -91,7 +91,7 @@ def _row(tool: str, record: Mapping[str, Any], content: str, category: str | Non
 
 
 def _records(source: Source, name: str) -> list[dict[str, Any]]:
-    """The objects of a list, or of a document's list of this name, fields in lower case; {} for what is no object."""
+    """The objects of a list, or of the list with this name in a document, fields in lower case; {} for non-objects."""
     if source.is_folder or source.head().lstrip()[:1] not in (b"{", b"["):
         return []
     try:
@@ -106,19 +106,19 @@ def _records(source: Source, name: str) -> list[dict[str, Any]]:
 
 
 def sniff_mcp(source: Source) -> bool:
-    """By the first lines."""
+    """Recognise an entity or a relation in the first lines."""
     if source.is_folder or source.head().lstrip()[:1] != b"{":
         return False
     return any(_is_entity(record) or _is_relation(record) for record in islice(_graph_records(source), _SNIFFED))
 
 
 def read_mcp(source: Source, lost: Counter[str]) -> Iterator[Row]:
-    """Every observation and every relation is a memory."""
+    """Yield each observation and each relation as a memory."""
     for record in _graph_records(source):
         if _is_relation(record):
-            start, what, end = (record[name] for name in _RELATION)
+            start, relation, end = (record[name] for name in _RELATION)
             rows.count_lost(record, ("type", *_RELATION), lost)
-            content = f"{start} {what} {end}"
+            content = f"{start} {relation} {end}"
             yield rows.memory_row(rows.titled_key("mcp", start, content), content, "relation", kind=_FACT)
         elif _is_entity(record):
             rows.count_lost(record, _ENTITY, lost)
@@ -135,7 +135,7 @@ def read_mcp(source: Source, lost: Counter[str]) -> Iterator[Row]:
 
 
 def _graph_records(source: Source) -> Iterator[Mapping[str, Any]]:
-    """The object of each line; an empty one for what is no object."""
+    """Yield the object of each line that is not blank; {} for a line that is not an object."""
     for line in source.text().split("\n"):
         record: Any = None
         with suppress(ValueError, RecursionError):

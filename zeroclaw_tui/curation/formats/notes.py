@@ -1,12 +1,12 @@
-"""Markdown notes of OpenClaw and of Claude Code: their front matter, and their blocks.
+"""Markdown notes of OpenClaw and of Claude Code: front matter and blocks.
 
-OpenClaw: a workspace (`~/.openclaw/workspace`) has MEMORY.md, USER.md and memory/ with a file a day: `YYYY-MM-DD.md`,
-with a topic `YYYY-MM-DD-<slug>.md`, or with a time `YYYY-MM-DD-HHMM.md`, which is the dump of a conversation.
-memory/dreaming and hidden folders are made by the machine.
+OpenClaw: a workspace (`~/.openclaw/workspace`) has MEMORY.md, USER.md and daily files in memory/: `YYYY-MM-DD.md`,
+`YYYY-MM-DD-<slug>.md` with a topic, and `YYYY-MM-DD-HHMM.md` with a time, which is the dump of a conversation.
+memory/dreaming and hidden folders are generated.
 
-Claude Code: `~/.claude/projects/<path with - for />/memory/`. MEMORY.md is an index, a line `- [Title](file.md) — hint`
-for each topic. A topic's file has front matter `name`, `description` and `type` (user, feedback, project or reference),
-which newer versions store in `metadata`. The format is not documented, and is read leniently.
+Claude Code: `~/.claude/projects/<path with - for />/memory/`. MEMORY.md is an index with a
+line `- [Title](file.md) — hint` per topic. The file of a topic has front matter `name`, `description` and `type` (user,
+feedback, project or reference), which newer versions nest in `metadata`. The undocumented format is read leniently.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 EXPORT_TITLE = "# ZeroClaw memories"
-"""How the Markdown begins that this program writes for people."""
+"""The title of the Markdown exports of this program."""
 _WRITTEN_HERE = (TITLE, EXPORT_TITLE)
 _INSTRUCTIONS = frozenset(
     {"claude.md", "claude.local.md", "agents.md", "soul.md", "identity.md", "tools.md", "heartbeat.md", "bootstrap.md"}
 )
-"""Files that tell agents what to do, in lower case; they are among notes and are not memories."""
+"""Files with instructions for agents, in lower case; they are stored with the notes, but are not memories."""
 _MAX_FRONT_MATTER = 64 * 1024
 _SNIFFED = 8
-"""How many notes are looked at to recognise a tool."""
+"""The number of notes that are read to recognise a tool."""
 _FOLDER, _INDEX, _USER = "memory", "memory.md", "user.md"
 _DATES = ("created", "date", "created_at")
 _OF_TOPICS = ("name", "description", "type", "metadata", "node_type", "originSessionId", "created", "date", "modified")
@@ -55,7 +55,7 @@ _HIDDEN = re.compile(r"\.|dreaming$")
 
 
 def sniff_openclaw(source: Source) -> bool:
-    """By daily notes or a MEMORY.md that are not ZeroClaw's own; those of Claude Code are recognised before."""
+    """Recognise daily notes or a MEMORY.md, unless ZeroClaw wrote them; Claude Code's notes are recognised first."""
     newest = sorted(_openclaw_notes(source), key=lambda file: (file.name.lower() == _INDEX, date_of_note(file.name)))
     texts = {file.name.lower(): text for file in newest[-_SNIFFED:] if (text := _head(source, file))}
     if any(map(_ZEROCLAWS.match, texts.values())):
@@ -64,7 +64,7 @@ def sniff_openclaw(source: Source) -> bool:
 
 
 def read_openclaw(source: Source, lost: Counter[str]) -> Iterator[Row]:
-    """Every item, paragraph, table and fence is a memory: of MEMORY.md and USER.md core, of a day daily."""
+    """Yield each item, paragraph, table and fence as a memory: core from MEMORY.md and USER.md, else daily."""
     for file in _openclaw_notes(source):
         fields, text = _read_note(source, file)
         rows.count_lost(fields, _DATES, lost)
@@ -73,7 +73,7 @@ def read_openclaw(source: Source, lost: Counter[str]) -> Iterator[Row]:
         category = "core" if file.name.lower() in (_INDEX, _USER) else "conversation" if is_dump else "daily"
         for block in _blocks_of(text):
             if is_dump and len(block.headings) < 2:
-                # The ids of the session, which is elsewhere.
+                # The head of a dump has only the ids of the session.
                 continue
             if not block.has_text:
                 lost[rows.EMPTY] += 1
@@ -83,7 +83,7 @@ def read_openclaw(source: Source, lost: Counter[str]) -> Iterator[Row]:
 
 
 def _openclaw_notes(source: Source) -> list[PurePosixPath]:
-    """MEMORY.md and USER.md, and the notes in the folder memory."""
+    """List MEMORY.md and USER.md, and the notes in the folder memory."""
 
     def is_note(file: PurePosixPath) -> bool:
         if file.name.lower() in (_INDEX, _USER):
@@ -97,7 +97,7 @@ def _openclaw_notes(source: Source) -> list[PurePosixPath]:
 
 
 def sniff_claude(source: Source) -> bool:
-    """By the front matter of topics, the lines of an index, or a MEMORY.md in a folder memory."""
+    """Recognise the front matter of topics, the lines of an index, or a MEMORY.md in a folder memory."""
     indexes, topics = _claude_files(source)
     for file in topics[:_SNIFFED]:
         fields = _with_metadata(_front_matter(_head(source, file))[0])
@@ -111,11 +111,11 @@ def sniff_claude(source: Source) -> bool:
 
 
 def read_claude(source: Source, lost: Counter[str]) -> Iterator[Row]:
-    """Every topic with its type as category and its project as namespace; of an index only what has no topic."""
+    """Yield each topic, with its type as category and its project as namespace, and index text without a topic."""
     indexes, topics = _claude_files(source)
     for file in indexes:
         _, text = _read_note(source, file)
-        # A name may lead anywhere; it is only compared with the files that are here.
+        # A link may point anywhere, so it is only compared with the known files.
         lines = [
             "" if (link := _INDEX_LINE.match(line)) and file.parent / link[1] in topics else line
             for line in text.split("\n")
@@ -127,7 +127,7 @@ def read_claude(source: Source, lost: Counter[str]) -> Iterator[Row]:
     for file in topics:
         fields, text = _read_note(source, file)
         fields = _with_metadata(fields)
-        # What Claude Code itself chooses a topic by has to be found here too.
+        # Claude Code selects topics by their description, so it must be searchable.
         description, body = _field(fields, "description"), text.strip()
         content = body if description in body else f"{description}\n\n{body}".strip()
         if not content:
@@ -136,7 +136,7 @@ def read_claude(source: Source, lost: Counter[str]) -> Iterator[Row]:
         rows.count_lost(fields, _OF_TOPICS, lost)
         project = _project(source, file)
         yield rows.memory_row(
-            # The same whatever other projects are read with it.
+            # Independent of the other projects that are read.
             "_".join(filter(None, ("claude", rows.slug((project or "")[-40:]), rows.slug(file.stem)))),
             content,
             _field(fields, "type"),
@@ -148,7 +148,7 @@ def read_claude(source: Source, lost: Counter[str]) -> Iterator[Row]:
 
 
 def _claude_files(source: Source) -> tuple[list[PurePosixPath], list[PurePosixPath]]:
-    """Every MEMORY.md, and the topics: notes below the folder of one, or below a folder named memory."""
+    """List every MEMORY.md, and the topics: notes below its folder, or below a folder named memory."""
     files = [file for file in _notes(source) if file.name.lower() != "readme.md"]
     indexes = [file for file in files if file.name.lower() == _INDEX]
     folders = {file.parent for file in indexes}
@@ -161,13 +161,13 @@ def _claude_files(source: Source) -> tuple[list[PurePosixPath], list[PurePosixPa
 
 
 def _with_metadata(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Front matter with the fields that newer versions nest."""
+    """Front matter with the nested fields of newer versions at the top level."""
     metadata = fields.get("metadata")
     return {**fields, **(metadata if isinstance(metadata, dict) else {})}
 
 
 def _project(source: Source, file: PurePosixPath) -> str | None:
-    """Whose memory it is: the name of the folder that has `memory`."""
+    """The project that owns a note: the name of the parent folder of `memory`."""
     parents = source.path_of(file).parents
     return next((folder.parent.name.strip("-") or None for folder in parents if folder.name == _FOLDER), None)
 
@@ -176,24 +176,24 @@ def _project(source: Source, file: PurePosixPath) -> str | None:
 
 
 def _notes(source: Source) -> list[PurePosixPath]:
-    """The Markdown files of a source but those of instructions."""
+    """The Markdown files of a source, without those with instructions."""
     return [file for file in source.files if file.suffix.lower() == ".md" and file.name.lower() not in _INSTRUCTIONS]
 
 
 def _head(source: Source, file: PurePosixPath) -> str:
-    """The beginning of a note; "" for a file that ZeroClaw or this program wrote for people."""
+    """The beginning of a note; "" for an export of ZeroClaw or of this program."""
     head = source.head(file).decode("utf-8", "replace")
     return "" if head.startswith(_WRITTEN_HERE) else head
 
 
 def _read_note(source: Source, file: PurePosixPath) -> tuple[Mapping[str, Any], str]:
-    """The front matter and the text of a note; both empty for a file that ZeroClaw or this program wrote for people."""
+    """The front matter and the text of a note; both empty for an export of ZeroClaw or of this program."""
     text = source.text(file)
     return ({}, "") if text.startswith(_WRITTEN_HERE) else _front_matter(text)
 
 
 def _front_matter(text: str) -> tuple[Mapping[str, Any], str]:
-    """The YAML between a first line `---` and the next, scalars as text, and what follows; without it all is text."""
+    """Split a note into its YAML between `---` lines, with scalars as text, and the rest, which may be everything."""
     first, _, rest = text.partition("\n")
     end = _CLOSES.search(rest, 0, _MAX_FRONT_MATTER) if first.rstrip() == "---" else None
     if end is None:
@@ -210,20 +210,20 @@ def _front_matter(text: str) -> tuple[Mapping[str, Any], str]:
 
 
 def _field(fields: Mapping[str, Any], name: str) -> str:
-    """A plain value of front matter as text; "" for none, and for lists and mappings."""
+    """A scalar of front matter as text; "" if it is missing, a list or a mapping."""
     value = fields.get(name)
     return value.strip() if isinstance(value, str) else ""
 
 
 class _Block(NamedTuple):
-    """A block as written, or an item of a list without its bullet; `headings` are those above, the outermost first."""
+    """A block as written, or a list item without its bullet; `headings` are those above it, the outermost first."""
 
     text: str
     headings: tuple[str, ...]
 
     @property
     def title(self) -> str:
-        """What names it: the bold words it begins with before a colon, else the heading above it."""
+        """The title of the block: its leading bold words before a colon, else the heading above it."""
         bold = _BOLD_TITLE.match(self.text)
         return bold[1].strip() if bold else (self.headings or ("",))[-1]
 
@@ -233,7 +233,7 @@ class _Block(NamedTuple):
 
 
 def _blocks_of(text: str) -> Iterator[_Block]:
-    """Every block in order; headings, rules and HTML are none."""
+    """Yield the blocks in order, without headings, rules and HTML."""
     lines = text.split("\n")
     path: list[tuple[int, str]] = []
     for token in _parser().parse(text):
@@ -251,7 +251,7 @@ def _blocks_of(text: str) -> Iterator[_Block]:
 
 
 def _without_marker(lines: list[str]) -> str:
-    """An item's lines without its bullet, those below moved left as far as its text is to the right."""
+    """Remove the bullet of an item, and dedent its further lines by the width of the bullet."""
     marker = _MARKER.match(lines[0])
     width = len(marker[0]) if marker else 0
     below = (line[min(width, len(line) - len(line.lstrip(" \t"))) :] for line in lines[1:])
@@ -262,5 +262,5 @@ def _without_marker(lines: list[str]) -> str:
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    # An underlined line is not a heading: a rule below a paragraph is far commoner in notes.
+    # Underlined lines are not headings: in notes, a rule below a paragraph is far more common.
     return MarkdownIt("commonmark").enable("table").disable(["reference", "lheading", "inline"])

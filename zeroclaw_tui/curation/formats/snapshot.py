@@ -1,4 +1,4 @@
-"""MEMORY_SNAPSHOT.md as ZeroClaw writes and reads it, and the lossless copy next to it."""
+"""MEMORY_SNAPSHOT.md as ZeroClaw writes and reads it, and its lossless copy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line, size_sho
 
 NAME = "MEMORY_SNAPSHOT.md"
 SIDE_CAR = "MEMORY_SNAPSHOT.jsonl"
-"""Our lossless copy next to it."""
+"""Our lossless copy, in the same folder."""
 
 TITLE = "# 🧠 ZeroClaw Memory Snapshot"
 _HEAD = (
@@ -43,13 +43,14 @@ _NOT_ZEROCLAWS = (
 )
 _ALL_LOSE = "The file has no id, session, namespace, importance or vector of any memory."
 _MAX_SIZE = 200_000_000
-"""How many bytes a snapshot may have; it is read as a whole."""
+"""The maximum size of a snapshot in bytes; it is read as a whole."""
 
 
 class Snapshot(NamedTuple):
-    """The memories of a snapshot, or of the lossless copy next to it, and `notes`, sentences about reading it.
+    """The memories of a snapshot or of its lossless copy, and `notes`, sentences about reading it.
 
-    `because` says why it is another program's, else ""; `exported` is the date in its head, `vectors_by` may be known.
+    `because` says why the file is not a snapshot, else ""; `exported` is the date in its head, `vectors_by` the
+    embedding model, if known.
     """
 
     rows: tuple[Row, ...] = ()
@@ -60,7 +61,7 @@ class Snapshot(NamedTuple):
 
 
 class Part(NamedTuple):
-    """An entry and its lines from `start` to `end`; ZeroClaw makes no memory of one without key or content."""
+    """An entry and its lines from `start` to `end`; ZeroClaw ignores an entry without key or content."""
 
     key: str
     content: str
@@ -69,13 +70,13 @@ class Part(NamedTuple):
 
 
 def sniff(source: Source) -> bool:
-    """By ZeroClaw's title."""
+    """Recognise ZeroClaw's title."""
     head = b"" if source.is_folder else source.head()
     return head.decode("utf-8", "replace").lstrip(WHITE_SPACE).partition("\n")[0].rstrip(WHITE_SPACE) == TITLE
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
-    """Every memory of a snapshot, exactly where the lossless copy next to it says the same."""
+    """Yield the memories of a snapshot, losslessly if its lossless copy has the same memories."""
     snapshot = load(source.path)
     lost.update(dict.fromkeys(snapshot.notes, 1))
     source.vectors_by = snapshot.vectors_by
@@ -83,11 +84,11 @@ def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
 
 
 def load(path: Path) -> Snapshot:
-    """Read a MEMORY_SNAPSHOT.md, or its lossless copy where that says the same. Blocks.
+    """Read a MEMORY_SNAPSHOT.md, or its lossless copy if that has the same memories. Blocks.
 
-    Raises NotFound, Unreadable, and Refused for another program's file.
+    Raises NotFound, Unreadable, and Refused for a file of another program.
     """
-    snapshot = look(_read(path))
+    snapshot = parse(_read(path))
     if snapshot.because:
         raise Refused(f"{path} is not a snapshot of ZeroClaw's. {snapshot.because}", title="Another program's file")
     lossy = (*snapshot.notes, _ALL_LOSE)
@@ -109,15 +110,15 @@ def load(path: Path) -> Snapshot:
 
 
 def missing_file(path: Path) -> NotFound:
-    """The error for a snapshot that is not there."""
+    """The error for a missing snapshot."""
     hint = "ZeroClaw writes it when `snapshot_enabled` is on, and `zeroclaw memory snapshot` now."
     if path.name != NAME:
         hint = f"Name a {NAME}, or a JSONL file that `zeroclaw memory export` wrote."
     return NotFound(f"There is no file {one_line(str(path))}.", hint=hint)
 
 
-def look(data: bytes) -> Snapshot:
-    """What is in the place of a snapshot, whatever it is."""
+def parse(data: bytes) -> Snapshot:
+    """Parse the bytes of any file; `because` says why they are not a snapshot."""
     try:
         return read_snapshot(data.decode("utf-8"))
     except UnicodeDecodeError:
@@ -148,7 +149,7 @@ def read_snapshot(text: str) -> Snapshot:
 
 
 def snapshot_text(entries: Iterable[MemoryEntry], now: datetime) -> str:
-    """The file ZeroClaw writes of these core memories, in this order; `now` in local time."""
+    """The file that ZeroClaw would write for these core memories, in this order; `now` in local time."""
     written = [
         _ENTRY.format(
             key=entry.key, content=entry.content, created=entry.timestamp, updated=entry.updated_at or entry.timestamp
@@ -159,7 +160,7 @@ def snapshot_text(entries: Iterable[MemoryEntry], now: datetime) -> str:
 
 
 def as_zeroclaw_reads(entries: Iterable[MemoryEntry]) -> list[tuple[str, str]]:
-    """Keys and contents that ZeroClaw would read of a snapshot of these memories."""
+    """The keys and contents that ZeroClaw would read from a snapshot of these memories."""
     return as_pairs(read_snapshot(snapshot_text(entries, _LONG_AGO)).rows)
 
 
@@ -169,9 +170,9 @@ def as_pairs(rows: Iterable[Row]) -> list[tuple[str, str]]:
 
 
 def losses(rows: Sequence[Row]) -> list[str]:
-    """The keys of the memories of one snapshot whose exact text ZeroClaw's format cannot bring back, in its order.
+    """The keys of the memories whose exact text ZeroClaw's format cannot restore, in the order of the rows.
 
-    Blanks around a text are lost, and lines like `---`, `*Created:` and `### 🔑` are part of the format.
+    Leading and trailing blanks are lost, as are lines of the format itself: `---`, `*Created:` and `### 🔑`.
     """
     read = dict(as_zeroclaw_reads(row.entry() for row in rows if can_be_written(row)))
     return [
@@ -182,25 +183,25 @@ def losses(rows: Sequence[Row]) -> list[str]:
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:
-    """As ZeroClaw writes them: the last updated first, by the bytes of the text, and as stored where that is equal."""
+    """Sort as ZeroClaw does: by the bytes of the update time, the latest first, and stably if these are equal."""
 
-    def written(row: Row) -> bytes:
+    def update_time(row: Row) -> bytes:
         return str(row.values.get("updated_at") or "").encode("utf-8", "surrogatepass")
 
-    return sorted(rows, key=written, reverse=True)
+    return sorted(rows, key=update_time, reverse=True)
 
 
 def can_be_written(row: Row) -> bool:
-    """Whether ZeroClaw can read this row when it writes its snapshot: text in every column that it reads."""
+    """Whether ZeroClaw can write this row to its snapshot: it needs text in every column that it reads."""
     needed = map(row.values.get, ("key", "content", "category", "created_at", "updated_at"))
     return all(isinstance(value, str) and is_unicode(value) for value in needed)
 
 
 def parts_in(lines: Sequence[str]) -> list[Part]:
-    """What ZeroClaw's hydration reads as entries, those of which it makes no memory too.
+    """Split lines into entries as ZeroClaw's hydration does, including entries that it ignores.
 
-    A trimmed line that begins with ``### 🔑 ` `` and ends with a backtick opens one; lines that are `---` or begin
-    with `*Created:` are no content. The lines may have their ends or not.
+    A trimmed line that begins with ``### 🔑 ` `` and ends with a backtick opens an entry; lines that are `---` or begin
+    with `*Created:` are not content. The lines may have line endings or not.
     """
     heads = [(at, key) for at, line in enumerate(lines) if (key := key_in(line)) is not None]
     ends = [*(at for at, _ in heads), len(lines)][1:]
@@ -208,7 +209,7 @@ def parts_in(lines: Sequence[str]) -> list[Part]:
 
 
 def key_in(line: str) -> str | None:
-    """The key of the entry that a line opens, which may be empty; None for any other line."""
+    """The key of the entry that a line opens, perhaps empty; None for any other line."""
     trimmed = line.strip(WHITE_SPACE)
     if not (trimmed.startswith(_OPENS) and trimmed.endswith(_CLOSES)):
         return None
@@ -216,7 +217,7 @@ def key_in(line: str) -> str | None:
 
 
 def _content(lines: Iterable[str]) -> str:
-    """The content ZeroClaw reads in the lines after the head of an entry."""
+    """The content that ZeroClaw reads from the lines after the head of an entry."""
     content = []
     for line in lines:
         trimmed = line.strip(WHITE_SPACE)
@@ -226,7 +227,7 @@ def _content(lines: Iterable[str]) -> str:
 
 
 def _times_in(lines: Sequence[str]) -> tuple[str | None, str | None]:
-    """When a memory was created and updated: the last line of an entry but for a rule."""
+    """The creation and update time, from the last line of an entry that is not a rule."""
     filled = [trimmed for line in lines if (trimmed := line.strip(WHITE_SPACE)) and trimmed != _RULE]
     found = _TIMES.fullmatch(filled[-1]) if filled else None
     return (found[1].strip(WHITE_SPACE) or None, found[2].strip(WHITE_SPACE) or None) if found else (None, None)
@@ -243,7 +244,7 @@ def _read(path: Path) -> bytes:
 
 
 def _row(part: Part, created: str | None, updated: str | None) -> Row:
-    """A memory as ZeroClaw's hydration makes it; times only where the file has them."""
+    """A memory as ZeroClaw's hydration creates it, with the times that the file has."""
     values: dict[str, Value] = {"key": part.key, "content": part.content, "category": "core"}
     for name, time in (("created_at", moment_of(created)), ("updated_at", moment_of(updated))):
         if time is not None:

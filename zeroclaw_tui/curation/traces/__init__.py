@@ -1,1 +1,1 @@
-"""Where a text is besides the store: the table of places, looking there, cleaning, erasing."""
+"""Texts outside the store: the table of places, searching them, cleaning and erasing."""

@@ -1,4 +1,4 @@
-"""In which files the text of a memory still is after it was deleted or changed, and cleaning it there with undo."""
+"""Find the files that still contain the text of a deleted or changed memory, and clean them with undo."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from zeroclaw_tui.memory.query import ENTRIES, Query
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted
 
 SHORT = 8
-"""Texts of fewer characters are everywhere."""
+"""Texts with fewer characters occur everywhere and are not searched for."""
 _BATCH_ROWS = 500
 _LUCID = "ZeroClaw also stored these memories in lucid, which has no delete command."
 
 
 def matcher_for(contents: Sequence[str], typed: str = "") -> TextMatcher:
-    """Searches for the contents of memories, and for a text that was typed. Short contents are left out."""
+    """Make the matcher for contents of memories and a typed text. Short contents are left out, or raise UsageError."""
     texts = [*_long(contents), *([typed] if typed.strip() else [])]
     if contents and not texts:
         raise UsageError(
@@ -43,7 +43,7 @@ def _long(contents: Iterable[str]) -> list[str]:
 
 
 async def contents_of(library: Library, action: int) -> list[str]:
-    """The contents that a change deleted or replaced, out of the trash, without what was undone since."""
+    """Read from the trash which contents a change deleted or replaced, except those restored by an undo."""
 
     numbers = await library.trash.numbers_to_turn(action, "undo")
 
@@ -61,7 +61,7 @@ async def contents_of(library: Library, action: int) -> list[str]:
 
 
 async def entries_of(library: Library, plan: PurgePlan) -> list[MemoryEntry]:
-    """Every memory of a plan that still exists, with its whole content."""
+    """Read every memory of a plan that still exists, with its full content."""
     handles = [stamp.handle for stamp in plan.stamps]
     entries: list[MemoryEntry] = []
     for start in range(0, len(handles), _BATCH_ROWS):
@@ -70,7 +70,7 @@ async def entries_of(library: Library, plan: PurgePlan) -> list[MemoryEntry]:
 
 
 def summary(copies: Sequence[TextPlace]) -> str:
-    """One line: "archive (2), lucid", several places of one kind together; "" for none."""
+    """Count the places by kind, as in "archive (2), lucid"; "" if there are none."""
     counts = Counter[str]()
     for copy in copies:
         counts[copy.kind] += copy.count or 0
@@ -78,17 +78,17 @@ def summary(copies: Sequence[TextPlace]) -> str:
 
 
 def found_sentence(copies: Sequence[TextPlace]) -> str:
-    """Where else the texts are; "" where nowhere."""
+    """Say where else the texts were found; "" if nowhere."""
     return f"Also found in: {summary(copies)}" if copies else ""
 
 
 def cleaned_sentence(cleaned: Outcome) -> str:
-    """How many places were cleaned."""
+    """Say how many places were cleaned."""
     return f"Cleaned {counted(cleaned.count, 'copy')}." if cleaned.count else "Nothing to clean."
 
 
 async def find_copies(library: Library, contents: Sequence[str]) -> list[TextPlace]:
-    """Every place besides the store where one of these contents, of SHORT characters or more, still is or may be."""
+    """Find every place outside the store that has, or may have, one of these contents of at least SHORT characters."""
     wanted = _long(contents)
     copies = (await scan_files(library, TextMatcher(wanted), everything=False)).places if wanted else []
     if contents and forwards_writes(library.config.backend, library.config.zeroclaw_backend):
@@ -97,7 +97,7 @@ async def find_copies(library: Library, contents: Sequence[str]) -> list[TextPla
 
 
 async def clean_copies(library: Library, copies: Sequence[TextPlace]) -> Outcome:
-    """Remove the texts where that is allowed, as one change; `count` places were cleaned, notes name the others."""
+    """Remove the texts where that is allowed, as one change; `count` is the places cleaned, notes name the others."""
     check_writable(library.memory)
     chosen = [copy for copy in copies if copy.can_clean]
     if not chosen:
@@ -118,7 +118,7 @@ async def clean_copies(library: Library, copies: Sequence[TextPlace]) -> Outcome
 
 
 async def _clean(file: PlacedFile, matcher: TextMatcher, journal: Journal, notes: list[str]) -> bool:
-    """Clean one place; gives whether anything was removed, and adds sentences to `notes`."""
+    """Clean one place, and add sentences to `notes`; True if anything was removed."""
     is_database = await asyncio.to_thread(file.is_database)
     plan = _changes_of_rows if is_database else _change_of_file
     result = await external.apply(await asyncio.to_thread(plan, file, matcher), journal)
@@ -134,7 +134,7 @@ async def _clean(file: PlacedFile, matcher: TextMatcher, journal: Journal, notes
 
 
 def _change_of_file(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:
-    """The change of a file to its content without the texts; none if it has none of them. Raises Refused."""
+    """Plan the change that removes the texts from a file; empty if it has none of them. Raises Refused."""
     path = external.link_target(file.path)
     before = external.read_file(path)
     data = None if before is None else before.values["bytes"]
@@ -143,7 +143,7 @@ def _change_of_file(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:
 
 
 def _changes_of_rows(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:
-    """The changes of rows of a database to their values without the texts, in columns that allow it."""
+    """Plan the changes that remove the texts from the rows of a database, in the columns that allow it."""
     changes: list[RowChange] = []
     for table, number, found in rows_with_texts(file.path, matcher, lambda: None)[0]:
         names = file.place.columns.get(table, ())

@@ -1,4 +1,4 @@
-"""Erases texts from every place of an install: the plan by place, the run, and the report after a second look."""
+"""Erase texts from every place of an install: the plan by place, the run, and the report after a second search."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ _PAGES = "No row has it any more, but its bytes stay in the file or its log: "
 
 
 class ErasePlan(NamedTuple):
-    """What a run would do: delete `memories`, of which those of the ids `marked` are deleted whatever they say.
+    """The plan of a run: delete `memories`; those with an id in `marked` are deleted even without one of the texts.
 
-    `changes` are the numbers of the changes that undo can then no longer restore in full.
+    `changes` are the numbers of the changes that undo can no longer restore in full afterwards.
     """
 
     matcher: TextMatcher
@@ -88,7 +88,7 @@ class ErasePlan(NamedTuple):
 
 
 class EraseReport(NamedTuple):
-    """What a run did, without the texts. `about` says when and where, `scan` is the second look, with the reasons."""
+    """The result of a run, without the texts. `about` has time and place, `scan` the second search with reasons."""
 
     about: Mapping[str, Any]
     erased: tuple[TextPlace, ...]
@@ -101,7 +101,7 @@ class EraseReport(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left in any place that could be searched."""
+        """Whether no text is left in the places that could be searched."""
         return not self.left
 
     @property
@@ -129,16 +129,16 @@ class EraseReport(NamedTuple):
 
 
 async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[str] = ()) -> ErasePlan:
-    """Search every place of the install for the texts, and find the memories of the ids `marked`; changes nothing."""
+    """Search every place of the install for the texts, and find the memories with the ids `marked`; writes nothing."""
     ids, trash, memory = frozenset(marked), library.trash, library.memory
     scan = await search.scan_files(library, matcher, everything=True)
     memories = await _memories(library, matcher, ids)
-    # The journal knows how many of its rows have a text.
+    # The journal itself counts its rows that have a text.
     places = [place for place in scan.places if place.place != str(trash.file)]
-    # A search of files does not find what is on a server, nor memories that have none of the texts.
+    # A search of files finds neither memories on a server nor marked memories without one of the texts.
     if memories and not any(place.kind == "store" for place in places):
         places.append(TextPlace("store", memory.about.location, len(memories), can_clean=True))
-    journaled, changes = await trash.count_texts(_leaves_trash(library, matcher, ids), matcher.found_in)
+    journaled, changes = await trash.count_texts(_must_leave_trash(library, matcher, ids), matcher.found_in)
     if journaled:
         places.append(TextPlace("trash", str(trash.file), journaled, can_clean=True))
     scan.places = sorted(places, key=lambda place: place.kind != "store")
@@ -146,7 +146,7 @@ async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[st
 
 
 async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
-    """Write a plan's memories as JSONL to a new file outside the install; gives how many. Raises Refused for others."""
+    """Write a plan's memories as JSONL to a new file outside the install, and count them. Raises Refused otherwise."""
     target = await asyncio.to_thread(_outside, library, path)
     lines = [await header_for(library, vectors=True)]
     ids = {version.id for version in plan.memories}
@@ -159,10 +159,10 @@ async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
 
 
 async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCallback | None = None) -> EraseReport:
-    """Erase what a plan found, and what came since; then search every byte once more. Nothing restores it.
+    """Erase the texts, also where they were added after the plan, then search every byte again. Cannot be undone.
 
-    Every step is whole or not done, and doing it again after a kill completes it. Raises Refused for a read-only store,
-    Locked for a locked one (nothing is erased then); the report says what else could not be erased.
+    Each step is atomic, and running again after a kill completes the rest. Raises Refused for a read-only store, and
+    Locked for a locked one (then nothing is erased); the report names everything else that could not be erased.
     """
     check_writable(library.memory)
     matcher, memory, ids = plan.matcher, library.memory, plan.marked
@@ -178,10 +178,10 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
     database = memory.upkeep.database
     async with nullcontext() if database is None else database.disconnected():
         reasons = await task.run(clean)
-        await library.trash.erase(_leaves_trash(library, matcher, ids), matcher.found_in)
+        await library.trash.erase(_must_leave_trash(library, matcher, ids), matcher.found_in)
     scan = await search.scan_files(library, matcher, everything=True)
     location = memory.about.location
-    # Other stores are in files, which the scan has searched.
+    # The scan has already searched stores that are files.
     if not (has_database(memory.name) or memory.about.is_line_based or memory.about.program is not None):
         try:
             remaining = await _memories(library, matcher, frozenset())
@@ -196,17 +196,17 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
 def _clean_files(
     library: Library, matcher: TextMatcher, check: search.Check, on_progress: ProgressCallback | None, *, deletes: bool
 ) -> dict[str, str]:
-    """Clean the store first, then databases, then other files; gives why a text is left, by path. Blocks.
+    """Clean the store first, then databases, then other files; returns why a text is left, by path. Blocks.
 
-    `deletes` says that memories were deleted. Raises Locked where the store is locked.
+    `deletes` says that memories were deleted. Raises Locked if the store is locked.
     """
     reasons: dict[str, str] = {}
-    found = search.PlacedFiles(library.config, library.memory.name, everything=True).files
-    # What killed runs of this program left next to any file that is searched.
-    for folder in {file.path.parent for file in found}:
+    known_files = search.PlacedFiles(library.config, library.memory.name, everything=True).files
+    # Killed runs of this program may have left temporary files next to any searched file.
+    for folder in {file.path.parent for file in known_files}:
         with suppress(OSError):
             disk.remove_stale_temp_files(folder)
-    files = [file for file in found if file.form != "trash" and not file.place.stays and file.path.exists()]
+    files = [file for file in known_files if file.form != "trash" and not file.place.stays and file.path.exists()]
     files.sort(key=lambda file: (file.place.kind != "store", not file.is_database()))
     for done, file in enumerate(files):
         check()
@@ -225,7 +225,7 @@ def _clean_files(
 
 
 def _clean_file(file: PlacedFile, matcher: TextMatcher, check: search.Check, *, prunes: bool) -> str:
-    """Clean one file; gives why a text is left, or "". With `prunes` its embedding cache is cleaned in any case."""
+    """Clean one file; returns why a text is left, or "". With `prunes` its embedding cache is always pruned."""
 
     def rewrite() -> bool:
         data = disk.read_bytes(file.path)
@@ -242,7 +242,7 @@ def _clean_file(file: PlacedFile, matcher: TextMatcher, check: search.Check, *, 
         is_due = bool(count or prunes)
         if not is_due:
             with sqlite.open_immutable(file.path) as (connection, _):
-                # A keyword index may have the words of rows that were deleted before.
+                # A keyword index may still have the words of rows that were deleted earlier.
                 is_due = bool(keyword_indexes(connection))
         if is_due:
             _wipe(file.path)
@@ -252,7 +252,7 @@ def _clean_file(file: PlacedFile, matcher: TextMatcher, check: search.Check, *, 
 
 
 def _report(library: Library, plan: ErasePlan, scan: Scan, reasons: Mapping[str, str]) -> EraseReport:
-    """What became of it, by what the second look found, without the texts."""
+    """Compare a plan with the second search; the report does not contain the texts."""
     matcher = plan.matcher
 
     def without(places: Iterable[TextPlace]) -> list[TextPlace]:
@@ -263,7 +263,7 @@ def _report(library: Library, plan: ErasePlan, scan: Scan, reasons: Mapping[str,
         for place in scan.places
     ]
     still = {place.place: place.count for place in left}
-    # Words stay in the index of a database that could not be rewritten.
+    # The index of a database that could not be rewritten still has the words.
     left += [TextPlace("file", path, None, why=why) for path, why in reasons.items() if path not in still]
 
     def is_erased(place: TextPlace) -> bool:
@@ -282,10 +282,10 @@ def _report(library: Library, plan: ErasePlan, scan: Scan, reasons: Mapping[str,
 
 
 def _erase_rows(path: Path, matcher: TextMatcher, check: search.Check, *, prunes: bool = False) -> str:
-    """Delete or cut the rows that have a text, table by table; gives why some are left, or "". Blocks.
+    """Delete or cut the rows that have a text, table by table; returns why some are left, or "". Blocks.
 
-    Freed bytes are zeroed. With `prunes`, or if anything was erased, the embedding cache loses the vectors of no
-    memory.
+    Freed bytes are zeroed. With `prunes`, or if anything was erased, vectors that belong to no memory are deleted from
+    the embedding cache.
     """
     staying: dict[str, None] = {}
     with sqlite.translate_sqlite_errors(path), closing(sqlite.connect_to_write(path, zero=True)) as connection:
@@ -303,7 +303,7 @@ def _erase_rows(path: Path, matcher: TextMatcher, check: search.Check, *, prunes
 
 
 def _erase_row(connection: sqlite3.Connection, row: search.FoundRow, matcher: TextMatcher) -> str:
-    """Erase one row; gives why it is left, or ""."""
+    """Erase one row; returns why it is left, or ""."""
     table, number, found = row
     if table in _STAYING:
         return _STAYING[table]
@@ -316,53 +316,53 @@ def _erase_row(connection: sqlite3.Connection, row: search.FoundRow, matcher: Te
 
 
 def _prune_cache(connection: sqlite3.Connection) -> None:
-    """Leave in the embedding cache, which names texts by a hash, only the vectors of memories that are there."""
+    """Delete from the embedding cache, whose keys are hashes of texts, the vectors that belong to no memory."""
     if "content_hash" in sqlite.columns_of(connection, "embedding_cache"):
-        # The name is 8 bytes of a content's SHA-256 in hexadecimal.
+        # The key is the first 8 bytes of the content's SHA-256 in hexadecimal.
         connection.create_function("hash_of", 1, lambda content: hashlib.sha256(content).hexdigest()[:16])
         present = "SELECT hash_of(CAST(content AS BLOB)) FROM memories"
         connection.execute(f"DELETE FROM embedding_cache WHERE content_hash NOT IN ({present})")
 
 
 def _wipe(path: Path) -> None:
-    """Leave nothing in a database file but its rows: VACUUM, keyword indexes rebuilt, the log folded in. Blocks.
+    """Remove deleted data from a database file: VACUUM, rebuild keyword indexes, truncate the write-ahead log. Blocks.
 
-    FTS5 keeps deleted words (https://sqlite.org/fts5.html, 6.9). Raises Locked where it is open elsewhere, Unreadable.
+    FTS5 keeps deleted words (https://sqlite.org/fts5.html, 6.9). Raises Locked if it is open elsewhere, Unreadable.
     """
     sqlite.check_room(path, copies=3, folder=path.parent)
     with sqlite.translate_sqlite_errors(path), sqlite.exclusive_connection(path) as connection:
         connection.execute("PRAGMA secure_delete = ON").fetchall()
         connection.execute("VACUUM")
         for name in keyword_indexes(connection):
-            # VACUUM may have renumbered the rows that an index points at.
+            # VACUUM may have renumbered the rows that an index refers to.
             connection.execute(f"INSERT INTO {sqlite.quoted(name)}({sqlite.quoted(name)}) VALUES ('rebuild')")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def _leaves_trash(library: Library, matcher: TextMatcher, ids: frozenset[str]) -> Callable[[Row], bool]:
-    """Whether a row in the trash has a text, or is a memory that is erased."""
-    # A line is called by its number, which is another's once a line before it is deleted.
-    lasting = frozenset() if library.memory.about.is_line_based else ids
-    return lambda row: row.id in lasting or _has_text(matcher, row)
+def _must_leave_trash(library: Library, matcher: TextMatcher, ids: frozenset[str]) -> Callable[[Row], bool]:
+    """Return a test for rows of the trash: has one of the texts, or is an erased memory."""
+    # The id of a line is its number, which the next line gets once a line above is deleted.
+    lasting_ids = frozenset() if library.memory.about.is_line_based else ids
+    return lambda row: row.id in lasting_ids or _has_text(matcher, row)
 
 
 async def _memories(library: Library, matcher: TextMatcher, ids: frozenset[str]) -> tuple[RowVersion, ...]:
-    """The memories that are deleted."""
+    """Find the memories to delete: those with one of the ids or texts."""
     memory = library.memory
     found: list[RowVersion] = []
-    # Of rows in a file, columns other than these can lose the text alone.
+    # In a database file, the other columns of a row can be cut without deleting it.
     only = ("key", "content") if has_database(memory.name) else None
 
-    def see(row: Row) -> None:
+    def visit(row: Row) -> None:
         if row.id in ids or _has_text(matcher, row, only):
             found.append(memory.stamp_of(row))
 
-    await memory.scan(see)
+    await memory.scan(visit)
     return tuple(found)
 
 
 def _has_text(matcher: TextMatcher, row: Row, only: Sequence[str] | None = None) -> bool:
-    """Whether a row has a text: in its id, owner, key or content, or in another column."""
+    """Whether a row has a text in its id, owner, key, content or another column."""
     names = (row.id, row.agent if only is None else None, row.values.get("key"), row.values.get("content"))
     return any(isinstance(name, str) and matcher.found_in(name) for name in names) or any(
         matcher.found_in_field(name, value)
@@ -372,7 +372,7 @@ def _has_text(matcher: TextMatcher, row: Row, only: Sequence[str] | None = None)
 
 
 def _outside(library: Library, path: Path) -> Path:
-    """Where a path leads. Raises Refused where that is within the install."""
+    """Resolve a path. Raises Refused if it is inside the install."""
     target, install = Path(os.path.realpath(path)), library.config.install
     folders = (install.config_dir, install.own_dir, None if install.layout == "lone" else install.root)
     for folder in filter(None, folders):

@@ -1,4 +1,4 @@
-"""Finds texts in any case of letters and cuts them out of values and files; JSON stays JSON."""
+"""Find texts case-insensitively, and cut them out of values and files; JSON stays valid."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode
 
 Form = Literal["snapshot", "notes", "lines", "rows", "memory lines", "anything", "trash"]
-"""How a file is read: as a snapshot; as notes in Markdown; line by line, where a line may be JSON; as a database; as
-our JSONL with a memory on each line; as text of any form; the trash, which the journal itself reads."""
+"""How a file is read: as a snapshot; as Markdown notes; line by line, where a line may be JSON; as a database; as our
+JSONL with a memory on each line; as any text; the trash, which the journal itself reads."""
 MAX_TEXTS = 50
 MIN_LENGTH = 3
-"""In bytes of UTF-8; a shorter text occurs everywhere."""
+"""In UTF-8 bytes; shorter texts occur everywhere."""
 REMOVED = "[removed]"
-"""Replaces a text that is cut out of a longer value."""
+"""Replaces a text that is cut from a longer value."""
 
 _OWN_VALUES = frozenset({"core", "daily", "conversation", "default", "user", "assistant", "system", "tool"})
-"""Categories, a namespace and roles as ZeroClaw writes them."""
+"""ZeroClaw's own categories, default namespace and roles."""
 _OWN_NAMES = frozenset({"role", "type"})
 _TIMES = ("_at", "timestamp")
-"""ZeroClaw itself writes the values of columns and fields with these names or these ends."""
+"""ZeroClaw itself writes the values of columns and fields with these names or suffixes."""
 
 _OWN_LINE = re.compile(
     r"# (?:Long-Term Memory|Daily Log — \d{4}-\d\d-\d\d|🧠 ZeroClaw Memory Snapshot)|---"
@@ -37,14 +37,14 @@ _OWN_LINE = re.compile(
     r"|\*\*(?:Last exported:\*\* [\d: -]+|Total core memories:\*\* \d+)"
     r"|\*Created: [\dT:.+Z-]+ \| Updated: [\dT:.+Z-]+\*"
 )
-"""Lines that ZeroClaw writes around memories in its notes and its snapshot."""
+"""Lines that ZeroClaw writes around the memories in its notes and snapshot."""
 _TOTAL = re.compile(r"(\s*\*\*Total core memories:\*\*\s*)(\d+)")
 
 
 class TextMatcher:
-    """Texts compared by Unicode's full case folding, composed (NFC), as they are and as JSON escapes them.
+    """Matches texts by full Unicode case folding in composed form (NFC), both as they are and as escaped in JSON.
 
-    Only the first MAX_TEXTS are searched for. Raises UsageError for a text that is blank or shorter than MIN_LENGTH.
+    Only the first MAX_TEXTS are searched for. Raises UsageError for a text that is blank or below MIN_LENGTH.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -65,20 +65,20 @@ class TextMatcher:
         return bool(self.spans_in(composed(value)))
 
     def found_in_field(self, name: str, value: object) -> bool:
-        """Whether the value of a column or a field of JSON has a text that can be cut out."""
+        """Whether the value of a column or JSON field has a text that can be cut out."""
         if isinstance(value, bytes):
             return self.found_in(_decoded(value))
         return isinstance(value, str) and not _is_own(name, value) and self.found_in(value)
 
     def out_of(self, value: str) -> str:
-        """A value with a mark in place of the texts. JSON stays JSON, and the names of its fields stay."""
+        """Replace the texts in a value by a mark. JSON stays valid, and its field names stay."""
         if not self.found_in(value):
             return value
         document = _read_json(value)
         if document is not None:
             document = self._out_of_json("", document)
             written = json.dumps(document, ensure_ascii=False)
-            # JSON can name half a character, which UTF-8 cannot have.
+            # JSON can escape a lone surrogate, which UTF-8 cannot encode.
             return written if is_unicode(written) else json.dumps(document)
         text, parts, last = composed(value), list[str](), 0
         for start, end in self.spans_in(text):
@@ -87,7 +87,7 @@ class TextMatcher:
         return "".join([*parts, text[last:]])
 
     def _out_of_json(self, name: str, value: Any) -> Any:
-        """The value of a field of this name without the texts; names of fields stay."""
+        """Remove the texts from the value of a field with this name; field names stay."""
         if isinstance(value, dict):
             return {inner: self._out_of_json(inner, one) for inner, one in value.items()}
         if isinstance(value, list):
@@ -95,13 +95,13 @@ class TextMatcher:
         return self.out_of(value) if isinstance(value, str) and not _is_own(name, value) else value
 
     def out_of_value(self, value: str | bytes) -> str | bytes:
-        """The value of a column without the texts."""
+        """Remove the texts from the value of a column."""
         if isinstance(value, str):
             return self.out_of(value)
         return self.out_of(_decoded(value)).encode("utf-8", "surrogateescape")
 
     def spans_in(self, text: str) -> list[tuple[int, int]]:
-        """Where the texts start and end in a composed text; of those that overlap the first, and the longest."""
+        """Find where the texts start and end in a composed text; of overlaps only the first, and then the longest."""
         folded, found = text.casefold(), list[tuple[int, int]]()
         for form in self._folded:
             at = folded.find(form)
@@ -109,7 +109,7 @@ class TextMatcher:
                 found.append((at, at + len(form)))
                 at = folded.find(form, at + 1)
         if found and len(folded) != len(text):
-            # One letter can fold to several, and a match may not begin or end within a letter.
+            # One letter can fold to several, and a match must not begin or end inside a letter.
             starts = accumulate((len(letter.casefold()) for letter in text), initial=0)
             letters = {start: number for number, start in enumerate(starts)}
             found = [(letters[start], letters[end]) for start, end in found if start in letters and end in letters]
@@ -119,26 +119,26 @@ class TextMatcher:
                 spans.append((start, end))
         return spans
 
-    def count_in(self, pieces: Iterable[bytes]) -> int:
-        """How often the texts occur in some bytes, which come in pieces."""
+    def count_in(self, chunks: Iterable[bytes]) -> int:
+        """Count the occurrences of the texts in bytes that are read in chunks."""
         decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         count, tail = 0, ""
-        for piece in pieces:
-            text = composed(tail + decoder.decode(piece))
+        for chunk in chunks:
+            text = composed(tail + decoder.decode(chunk))
             count += sum(end > len(tail) for _, end in self.spans_in(text))
             tail = text[-self._longest :]
         return count
 
 
 def _read_json(value: str) -> Any:
-    """The list or object that a value is in JSON, else None."""
+    """Parse a value as a JSON list or object; None if it is neither."""
     with suppress(ValueError, RecursionError):
         return json.loads(value) if value.lstrip()[:1] in ("{", "[") else None
     return None
 
 
 def composed(text: str) -> str:
-    """A text as the matcher compares it."""
+    """Normalize a text as the matcher compares it: NFC, and newlines without carriage returns."""
     return unicodedata.normalize("NFC", text.replace("\r\n", "\n"))
 
 
@@ -147,27 +147,27 @@ def _decoded(value: bytes) -> str:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """A text as it is, in a string of JSON, and in JSON within such a string, as a traced request has it."""
+    """Yield a text as it is, as escaped in JSON, and as escaped twice (JSON inside a string of a traced request)."""
     yield text
     for once in _escaped(text):
         yield from (once, *_escaped(once))
 
 
 def _escaped(text: str) -> tuple[str, str]:
-    """A text as JSON writes it: with letters as they are, and with all but ASCII as \\uXXXX."""
+    """Escape a text as in JSON: once with non-ASCII letters unchanged, once with them as \\uXXXX."""
     return json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1]
 
 
 def _is_own(name: str, value: str) -> bool:
-    """Whether a program wrote the value of a column, or of a field of JSON, by itself."""
+    """Whether a program generated the value of a column or JSON field."""
     return name in _OWN_NAMES or name.endswith(_TIMES) or value in _OWN_VALUES
 
 
-# Files: notes and snapshots lose whole lines, all else the text alone
+# Files: notes and snapshots lose whole lines, other files only the text
 
 
 def without_texts(data: bytes, form: Form, matcher: TextMatcher) -> bytes | None:
-    """The bytes of a file without the texts; None for a file that has none of them, or is no text."""
+    """Remove the texts from the bytes of a file; None if it has none of them or is not text."""
     if b"\0" in data:
         return None
     text = data.decode("utf-8", "surrogateescape")
@@ -181,7 +181,7 @@ def without_texts(data: bytes, form: Form, matcher: TextMatcher) -> bytes | None
             # A memory is deleted as a whole.
             left = "".join(line for line in lines if matcher.out_of(line) == line)
         case "lines":
-            left = _without_in_lines(lines, matcher)
+            left = _masked_in_lines(lines, matcher)
         case _:
             left = matcher.out_of(text)
     new = left.encode("utf-8", "surrogateescape")
@@ -189,7 +189,7 @@ def without_texts(data: bytes, form: Form, matcher: TextMatcher) -> bytes | None
 
 
 def _without_entries(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
-    """A snapshot without the memories that have a text, with the total in its head as it is then."""
+    """Remove the memories that have a text from a snapshot, and correct the total in its head."""
     found = [part for part in parts_in(lines) if matcher.found_in(part.key) or matcher.found_in(part.content)]
     cut = {at for part in found for at in range(part.start, part.end)}
     left = [line for at, line in enumerate(lines) if at not in cut]
@@ -203,7 +203,7 @@ def _without_entries(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
 
 
 def _without_lines(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
-    """The lines without a text or a part of one that spans several lines; ZeroClaw's own stay."""
+    """Remove the lines that have a text, or part of a text that spans lines; ZeroClaw's own lines stay."""
     compared = [composed(line) for line in lines]
     starts = list(accumulate(map(len, compared[:-1]), initial=0))
     cut: set[int] = set()
@@ -214,8 +214,8 @@ def _without_lines(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
     return [line for at, line in enumerate(lines) if at not in cut]
 
 
-def _without_in_lines(lines: Sequence[str], matcher: TextMatcher) -> str:
-    """Lines with a mark in place of the texts, each a line of JSON still; their ends stay as they are."""
+def _masked_in_lines(lines: Sequence[str], matcher: TextMatcher) -> str:
+    """Replace the texts by a mark within lines, so that JSON lines stay valid; line endings stay."""
     left = []
     for line in lines:
         text = line.rstrip("\r\n")

@@ -1,6 +1,6 @@
-"""The places where a text of the memory may be: every kind of file that ZeroClaw and this program write.
+"""The places where a text of a memory may be: every kind of file that ZeroClaw and this program write.
 
-The places were read in the sources of ZeroClaw 0.1.7, 0.7.5 and 0.8.0 to 0.8.4.
+Source: the code of ZeroClaw 0.1.7, 0.7.5 and 0.8.0 to 0.8.4.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from zeroclaw_tui.curation.journal_file import NAME as TRASH
 from zeroclaw_tui.curation.traces.matcher import Form
 
 Under = Literal["folder", "memory", "root", "config", "next to config", "own", "lucid"]
-"""Where the patterns start: the workspace or data folder and each agent's own; the folder of the database and memory/
-in each of those; the workspace or data folder alone; the config dir; the folder of the config dir; this program's own
-folder; lucid's."""
+"""Where the patterns start: the workspace or data folder and that of each agent; the folder of the database and memory/
+in each of those; the workspace or data folder alone; the config directory; its parent; this program's own folder;
+lucid's folder."""
 
 
 class Place(NamedTuple):
-    """A kind of file. `names` are patterns with `*`; one that ends in `/` means all that is below.
+    """A kind of file. `names` are patterns with `*`; a trailing `/` means all files below that folder.
 
-    `settings` are keys of config.toml that name the file elsewhere, from the workspace or data folder. `remark` is one
-    sentence: what it means that a text is there, or what to do where it cannot be cleaned with undo. `columns` are
-    those of a database in which a text can be replaced without harm, by table. `stays` says why `erase` leaves the file
-    as it is; "" where it does not. `erase_only` places are no copies that ZeroClaw or its user would read.
+    `settings` are keys of config.toml that set another path, relative to the workspace or data folder. `remark` is one
+    sentence: what a text in this place means, or what to do if it cannot be cleaned with undo. `columns` are the
+    database columns, by table, in which a text can safely be replaced. `stays` says why `erase` does not change the
+    file, else "". `erase_only` places are not copies that ZeroClaw or its user would read.
     """
 
     kind: str
@@ -70,7 +70,7 @@ _DATABASES = ("brain.db", "memory.db", "discord.db")
 STORE_DATABASE = Place("store", "memory", (), "rows")
 STORE_NOTES = Place("store", "folder", (), "notes")
 STORE_FILE = Place("store", "folder", (), "anything")
-"""The store that is open; its path is known."""
+"""The open store; its path is known."""
 
 PLACES: tuple[Place, ...] = (
     Place("snapshot", "root", (SNAPSHOT,), "snapshot", _HYDRATED, can_clean=True),
@@ -127,7 +127,7 @@ PLACES: tuple[Place, ...] = (
           "ZeroClaw never deletes the runs of its procedures here. Stop ZeroClaw, then delete the file; that ends "
           "those runs.", settings=("sop.run_state_dir",)),
     Place("backup", "memory", ("*.db.backup-*",), "rows", _BACKUP),
-    # Copies that a person made.
+    # Copies made by a person.
     Place("backup", "memory", ("brain.db.*",), "anything", _BACKUP),
     Place("backup", "root", ("memory/migrations/",), "anything", _BACKUP),
     Place("backup", "folder", ("backups/",), "anything", _BACKUP),
@@ -148,14 +148,14 @@ PLACES: tuple[Place, ...] = (
     Place("other database", "config", ("workspace/memory/brain.db", "data/memory/brain.db"), "rows", _OTHER),
     Place("own copy", "folder", (SIDE_CAR, f"memory/{SIDE_CAR}"), "memory lines",
           "This is this program's lossless copy of the snapshot.", erase_only=True),
-    # The second one is the backup of a trash that was converted.
+    # The second file is the backup of a converted trash.
     Place("trash", "own", (TRASH, OLD_TRASH), "trash", erase_only=True),
-    # Before its backups, which may be links to it. Cutting anything out of the key file would lose every secret.
+    # Listed before its backups, which may be links to it. A cut in the key file would lose every secret.
     Place("config", "config", ("config.toml", ".secret_key"), "anything", stays=_CONFIG, erase_only=True),
     Place("config backup", "own", ("backups/*.toml",), "anything", erase_only=True),
     Place("own copy", "own", ("/",), "anything", erase_only=True),
     Place("config backup", "config", ("config.toml.*", ".config.toml.*"), "anything", erase_only=True),
-    # Where lucid-memory 0.6.5 keeps what ZeroClaw gave it: memory.db, and one for each client or profile.
+    # lucid-memory 0.6.5 stores ZeroClaw's memories here: memory.db, and a database per client or profile.
     Place("lucid", "lucid", ("/",), "anything", stays="lucid has no delete command: stop lucid, then edit this file.",
           erase_only=True),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Searching the files of an install for texts, each by its line of the table of places."""
+"""Search the files of an install for texts, each as its entry in the table of places says."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ DELETED_WITH = {
     "response_cache": ("response",),
     "memory_audit": ("key", "metadata"),
 }
-"""The tables whose rows are deleted if one of these columns has a text. Other rows lose only the text."""
+"""A row of these tables is deleted if one of these columns has a text. Other rows lose only the text."""
 _SIDECARS = ("-wal", "-journal", "-shm")
 _PACKED_STARTS = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04", b"7z\xbc\xaf", b"\x28\xb5\x2f\xfd")
-"""How files begin that are packed: by gzip, bzip2, xz, zip, 7z and zstd."""
+"""The first bytes of compressed files: gzip, bzip2, xz, zip, 7z and zstd."""
 
 
 class PlacedFile(NamedTuple):
-    """One file, and its line of the table of places."""
+    """A file and its entry in the table of places."""
 
     path: Path
     place: Place
@@ -56,7 +56,7 @@ class PlacedFile(NamedTuple):
         return "lines" if self.path.suffix in (".jsonl", ".ndjson", ".migrated", ".log") else "anything"
 
     def is_database(self) -> bool:
-        """Whether it is a SQLite database that can be read, other than this program's trash."""
+        """Whether it is a readable SQLite database other than this program's trash."""
         try:
             return self.form != "trash" and sqlite.is_database(self.path)
         except OSError:
@@ -65,9 +65,9 @@ class PlacedFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TextPlace:
-    """A place that has texts: how many rows, or how often in its bytes; None where it could not be searched.
+    """A place that has texts. `count` is the number of rows, or of occurrences in bytes; None if not searched.
 
-    `can_clean` says whether the texts can be cut out, `why` what that means or why not; `matcher` found them in `file`.
+    `can_clean` says whether the texts can be cut out, `why` the effect or the reason; `matcher` found them in `file`.
     """
 
     kind: str
@@ -88,14 +88,14 @@ class TextPlace:
 
 
 def not_read(error: OSError | InspectorError) -> str:
-    """Why a file was not searched, in a sentence."""
+    """Say in a sentence why a file was not searched."""
     return f"It cannot be read: {error.strerror or error}." if isinstance(error, OSError) else str(error)
 
 
 class PlacedFiles:
-    """The files of an install, each once: the first place that names a file is its place. Reads folders; blocks.
+    """The files of an install, each once, with the first place whose pattern matches. Reads folders; blocks.
 
-    `everything` includes the store and what only `erase` looks at. `unread` has the reasons by folder.
+    `everything` adds the store and the places that only `erase` searches. `unread` has the reasons by folder.
     """
 
     def __init__(self, config: MemoryConfig, backend: str, *, everything: bool) -> None:
@@ -111,7 +111,7 @@ class PlacedFiles:
             document = (self._config_dir and read_toml(self._config_dir / "config.toml")) or {}
         own = os.path.realpath(config.database) if has_database(backend) else None
         for place in PLACES:
-            # Where the store is notes, those of agents are the store too, and no copies.
+            # In a Markdown store the notes of agents belong to the store and are not copies.
             if not everything and (place.erase_only or (place.kind == "markdown" and has_notes(backend))):
                 continue
             paths = [path for start in starts[place.under] for path in self._matching(place, start)]
@@ -127,10 +127,10 @@ class PlacedFiles:
                     self._found.setdefault(os.path.realpath(path), PlacedFile(path, place))
 
     def _starts(self, config: MemoryConfig, backend: str, root: Path | None) -> Mapping[Under, Iterable[Path]]:
-        """The folders in which the patterns of places begin."""
+        """The start folders of the patterns of places."""
         roots = [] if root is None else [root]
         config_dirs = [] if self._config_dir is None else [self._config_dir]
-        # Where ZeroClaw >= 0.8 keeps notes of agents, and where its migration moved old files to.
+        # ZeroClaw >= 0.8 stores notes of agents here, and its migration moved old files here.
         agents = [agent / "workspace" for folder in config_dirs for agent in self._paths(folder / "agents")]
         folders = [*roots, *filter(Path.is_dir, agents), *agent_folders(config).values()]
         databases = [config.database.parent] if has_database(backend) else []
@@ -161,7 +161,7 @@ class PlacedFiles:
                     yield path
 
     def _below(self, folder: Path) -> Iterator[Path]:
-        """All files in this folder and below, by name; links are not followed."""
+        """Yield all files in this folder and its subfolders, by name, without following links."""
         for path in self._paths(folder):
             database = path.with_name(path.name.rpartition("-")[0] or path.name)
             if path.is_symlink() or (path.name.endswith(_SIDECARS) and database.exists()):
@@ -187,7 +187,7 @@ class PlacedFiles:
                 yield from (older for older in self._paths(path.parent) if fnmatch.fnmatch(older.name, pattern))
 
     def _paths(self, folder: Path) -> list[Path]:
-        """What is in a folder, by name."""
+        """List the paths in a folder by name, or note in `unread` why it cannot be read."""
         try:
             return [folder / name for name in names_in(folder)]
         except InspectorError as error:
@@ -196,7 +196,7 @@ class PlacedFiles:
 
 
 def _store_files(config: MemoryConfig, backend: str) -> Iterator[tuple[Path, Place]]:
-    """The files of the store itself; the notes of agents are in folders of their own."""
+    """Yield the files of the store itself; the notes of agents are in separate folders."""
     if has_database(backend):
         yield config.database, STORE_DATABASE
     elif has_notes(backend):
@@ -209,7 +209,7 @@ def _store_files(config: MemoryConfig, backend: str) -> Iterator[tuple[Path, Pla
 
 
 def _root(config: MemoryConfig) -> Path | None:
-    """The workspace or data folder of the store; None for a file that is somewhere else."""
+    """The workspace or data folder of the store; None for a file outside of one."""
     install, is_notes = config.install, has_notes(config.backend)
     if config.location is None and (is_notes or install.layout != "lone"):
         return install.root
@@ -222,16 +222,16 @@ def _root(config: MemoryConfig) -> Path | None:
 
 
 Check = Callable[[], object]
-"""Ends a search by raising."""
+"""Called often during a search; raises to cancel it."""
 
 
 FoundRow = tuple[str, int, dict[str, Any]]
-"""A row with a text: its table, its number and the values that have it."""
+"""A row with a text: its table, its rowid and the values that have the text."""
 
 
 @dataclass(slots=True)
 class Scan:
-    """What a search of the known places of an install found or could not read, and which places say nothing."""
+    """The result of a search: places that have a text or could not be read, and `skipped` ones, such as archives."""
 
     places: list[TextPlace] = field(default_factory=list)
     skipped: list[TextPlace] = field(default_factory=list)
@@ -247,13 +247,13 @@ class Scan:
 
 
 async def scan_files(library: Library, matcher: TextMatcher, *, everything: bool) -> Scan:
-    """Search the rows of databases and the bytes of files, in a thread that ends soon when this is cancelled.
+    """Search the rows of databases and the bytes of files, in a thread that stops soon after cancellation.
 
-    `everything` includes the store itself, what only `erase` looks at, and the free pages of databases.
+    `everything` adds the store itself, the places that only `erase` searches, and the free pages of databases.
     """
     task, scan = CancellableTask(), Scan()
 
-    def look() -> None:
+    def search() -> None:
         found = PlacedFiles(library.config, library.memory.name, everything=everything)
         scan.files = len(found.files)
         for file in found.files:
@@ -276,14 +276,14 @@ async def scan_files(library: Library, matcher: TextMatcher, *, everything: bool
                 scan.places.append(TextPlace(place.kind, name, count, place.can_clean, remark, file, matcher))
         scan.places += [TextPlace("folder", str(folder), None, why=why) for folder, why in found.unread.items()]
 
-    await task.run(look)
+    await task.run(search)
     return scan
 
 
 def look_into(file: PlacedFile, matcher: TextMatcher, check: Check, *, free_pages: bool) -> tuple[int, str]:
-    """How many rows of a database have a text, or how often a file has one in its bytes; or why that is unknown.
+    """Count the rows of a database, or the occurrences in the bytes of a file, that have a text; or say why not.
 
-    With `free_pages` bytes of a database count too, if no row has one. Blocks. Raises OSError and InspectorError kinds.
+    With `free_pages` a database without such rows is searched by bytes. Blocks. Raises OSError and InspectorErrors.
     """
     if sqlite.raw_bytes(file.path, max(map(len, _PACKED_STARTS))).startswith(_PACKED_STARTS):
         return 0, _PACKED
@@ -301,21 +301,21 @@ def look_into(file: PlacedFile, matcher: TextMatcher, check: Check, *, free_page
 
 
 def rows_with_texts(path: Path, matcher: TextMatcher, check: Check) -> tuple[list[FoundRow], str]:
-    """The rows of all tables that have a text, and what was not read. Makes no files; blocks."""
+    """Find the rows of all tables that have a text, and say what was not read. Creates no files; blocks."""
     with sqlite.open_immutable(path) as (connection, notice):
         tables = sqlite.tables_of_rows(connection)
         return [row for table in tables for row in rows_of_table(connection, table, matcher, check)], notice
 
 
 def rows_of_table(connection: sqlite3.Connection, table: str, matcher: TextMatcher, check: Check) -> Iterator[FoundRow]:
-    """The rows of a table that have a text."""
+    """Yield the rows of a table that have a text."""
     rows = connection.execute(f"SELECT rowid, * FROM {sqlite.quoted(table)}")
     names = [name for name, *_ in rows.description[1:]]
-    # These columns have only what a person or the agent wrote.
+    # Only a person or the agent writes these columns.
     own = DELETED_WITH.get(table, ())
     for number, *values in rows:
         check()
-        # Most rows have no text, which one look at all their values tells.
+        # Most rows have no text: one search over all values rules them out.
         if not matcher.found_in("\0".join(as_text(value) for value in values if isinstance(value, str | bytes))):
             continue
         found = {

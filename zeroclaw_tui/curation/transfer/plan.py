@@ -19,7 +19,7 @@ from zeroclaw_tui.backends.note_lines import is_line, read_line
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import run_change
 from zeroclaw_tui.curation.journal import RunningAction
-from zeroclaw_tui.curation.library import Library, open_library, profile_to_make
+from zeroclaw_tui.curation.library import Library, open_library, profile_for_new_store
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Stopped, Supply, What, lost_fields, renamed
 from zeroclaw_tui.files.disk import temporary_folder
@@ -77,7 +77,7 @@ class Target:
         if self.library is None:
             memory = self._not_made()
             try:
-                await make_store(memory, await asyncio.to_thread(profile_to_make, self.config, self.profile))
+                await make_store(memory, await asyncio.to_thread(profile_for_new_store, self.config, self.profile))
             finally:
                 await memory.close()
             self.library = await open_library(self.config, self.profile)
@@ -90,7 +90,7 @@ class Target:
             yield self.library.memory
             return
         memory = self._not_made()
-        profile = await asyncio.to_thread(profile_to_make, self.config, self.profile)
+        profile = await asyncio.to_thread(profile_for_new_store, self.config, self.profile)
         with temporary_folder("zeroclaw-tui-") as folder:
             try:
                 if memory.about.path is None:

@@ -440,14 +440,14 @@ class WhyRoom(Loaded, StoreRoom):
     @changing
     async def action_write(self, library: Library) -> None:
         """Show what changes in config.toml, and save it once confirmed; the library scores by it from then on."""
-        from zeroclaw_tui.curation.trial_settings import plan_settings_change, save_settings_change, way_back
+        from zeroclaw_tui.curation.trial_settings import plan_settings_change, restore_hint, save_settings_change
 
         change = await asyncio.to_thread(plan_settings_change, library, self.tried.now)
         effect = self._comparison.words if self._comparison is not None and self.tried.changed else ""
         words = f"For this message, with the modified settings: {effect}." if effect else ""
         if await self.app.push_screen_wait(review_question(change, words)):
             await save_settings_change(library, change, self.clock())
-            inform(self, f"Saved config.toml; {way_back(library.config)}")
+            inform(self, f"Saved config.toml; {restore_hint(library.config)}")
             await self.after_change()
 
     @changing
