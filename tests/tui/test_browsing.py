@@ -94,7 +94,7 @@ async def test_values_are_found_by_typing_and_chips_that_do_not_fit_are_counted(
         view = screen.browser.view
         for value in ("core", "daily", "conversation", "notes", "custom_one", "custom_two"):
             view = view.toggled("category", value)
-        screen.browser.look(view)
+        screen.browser.show_view(view)
         await screen.pilot.resize_terminal(80, 24)
         await screen.settle()
         assert "core ✕" in screen.line(2)

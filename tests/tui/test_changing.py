@@ -57,12 +57,12 @@ async def test_marks_outlive_filter_order_and_recall_and_d_takes_them(inspector:
         assert len(screen.rows.marked) == 0
         screen.hides("marked")
         await screen.press("g", "space", "j", "space", shows="● 2 marked ·")
-        screen.browser.look(screen.browser.view.toggled("category", "notes"))
+        screen.browser.show_view(screen.browser.view.toggled("category", "notes"))
         await screen.settle()
         screen.shows("● 2 marked")
         await screen.press("slash", "=ramen", "enter", shows="● 2 marked")
         await screen.press("escape")
-        screen.browser.look(screen.browser.view.cleared())
+        screen.browser.show_view(screen.browser.view.cleared())
         await screen.press("r", "d", shows=("Delete 2 memories?", "recipe"))
         await screen.press("y")
         assert not {"recipe", "cutlery"} & keys_in(inspector.store)
@@ -250,7 +250,7 @@ async def test_a_superseded_memory_is_shown_again_and_hidden_by_undo(tmp_path: P
     install = DiskInstall(tmp_path, [{"key": "old", "superseded_by": "new"}, {"key": "new"}])
     before = install.rows()
     async with running(install.app(), WIDE) as screen:
-        screen.browser.look(screen.browser.view.toggled("superseded", "only"))
+        screen.browser.show_view(screen.browser.view.toggled("superseded", "only"))
         await screen.settle()
         screen.shows("superseded by new")
         await screen.command("show_again")

@@ -140,7 +140,7 @@ async def test_recall_takes_the_session_and_reports_which_filters_it_ignores(ins
         await screen.press("tab")
         assert "core" in screen.line(2)
         await screen.press("enter", "slash", hides="shown of")
-        screen.browser.look(screen.browser.view.toggled("age", "older"))
+        screen.browser.show_view(screen.browser.view.toggled("age", "older"))
         await screen.press("slash", "=rame")
         screen.shows("Contains finds ", "Recall ignores the filters core, older than 30 d.")
 

@@ -63,7 +63,7 @@ async def test_the_memories_of_the_list_are_exported_in_the_format_of_the_file_n
         await screen.press("enter", "y", says=" exported to ~/zeroclaw-memories-2026-11-22.jsonl")
         rows = [json.loads(line) for line in there.read_text(encoding="utf-8").splitlines()]
         assert {row["key"] for row in rows if "key" in row} == {"tz", "food", "chat"}
-        screen.browser.look(screen.browser.view.toggled("category", "core"))
+        screen.browser.show_view(screen.browser.view.toggled("category", "core"))
         await screen.command("export")
         screen.shows("Export 2 memories? core")
         await type_path(screen, "~/memories")

@@ -1,5 +1,5 @@
-"""The inspector: a screen for each room, and the widgets that they are made of; only this package imports textual.
+"""The inspector: a screen for each room, and their widgets; only this package imports textual.
 
-app.py opens a store and shows the first room. commands.py has the base of all rooms and their commands, rooms/ the
-rooms, widgets/ the list, the detail and the lines around them. What is shown and written comes from curation/.
+app.py opens a store and shows the first room. commands.py has the base class of all rooms and their commands, rooms/
+the rooms, widgets/ the list, the detail and the lines around them. All data and all writes go through curation/.
 """

@@ -1,4 +1,4 @@
-"""The inspector: wires an install, its library and the browser together."""
+"""The inspector app: opens the store of an install, and shows it in the browser."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from textual.worker import WorkerError, WorkerFailed
 
 from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError, NoInstall, NothingYet
 from zeroclaw_tui.memory.text import mask_secrets, one_line, with_tilde
-from zeroclaw_tui.tui.commands import ROOM_COMMANDS, Command, Palette, Room, RoomCommands, saying, show_failure
+from zeroclaw_tui.tui.commands import ROOM_COMMANDS, Command, Palette, Room, RoomCommands, say_after, show_failure
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.themes import ANSI_DARK, ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme, own_variables
 from zeroclaw_tui.tui.typeahead import TypeAhead
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 
 DEMO_WANTED = -1
-"""What the inspector ends with when a person without an install wants to look at the demo."""
+"""The exit code with which a user without an install asks for the demo."""
 
 _STOPPED = frozenset({"change", "copy-write", "editor-save", "live-write"})
-"""These may wait for an answer, or do many rows in batches; the batch under way is always finished."""
+"""Worker groups that are cancelled on quit: they may wait for an answer, or finish only the current batch."""
 _AWAITED = frozenset({"doctor-write", "make-store"})
 
 
 def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None = None) -> int:
-    """Open the inspector on what the options mean; gives the exit code when a person leaves it, or DEMO_WANTED."""
+    """Open the inspector with these options; returns the exit code when the user quits, or DEMO_WANTED."""
     app = InspectorApp(options, clock=clock or (lambda: datetime.now(UTC).astimezone()))
     code = app.run()
     if app.has_failed:
@@ -56,7 +56,7 @@ def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None 
 
 
 class StartRoom(Room[None]):
-    """Is shown until a store is open: that it is being opened, or why it does not open, and the ways on."""
+    """The screen until a store is open: says that it is being opened, or why it does not open and what to do."""
 
     KEYS = (
         Command("retry", "r", "retry", "Open the store again", True, target="app"),
@@ -79,9 +79,9 @@ class StartRoom(Room[None]):
         self.show(None)
 
     def show(self, error: InspectorError | None, snapshot: Path | None = None, *, knows_stores: bool = True) -> None:
-        """Say that a store is being opened, or why it does not open and what can be done about it.
+        """Say that a store is being opened, or why it does not open and what to do.
 
-        `snapshot` is a file of which the missing database can be made; `knows_stores`: a config may name other stores.
+        `snapshot` is a file to create the missing database from; `knows_stores` offers the other stores of a config.
         """
         is_first_start = isinstance(error, BeforeFirstStart)
         self._offered = {
@@ -107,7 +107,7 @@ class StartRoom(Room[None]):
 
 
 class InspectorApp(TypeAhead[int]):
-    """Opens a store after the first frame, and shows it or what is wrong with it."""
+    """Opens a store after the first frame, and shows it or the reason why it does not open."""
 
     TITLE = "zeroclaw"
     CSS = """
@@ -142,7 +142,7 @@ class InspectorApp(TypeAhead[int]):
         return own_variables(self.current_theme)
 
     def get_default_screen(self) -> Screen[Any]:
-        """What is shown until a store is open."""
+        """The screen that is shown until a store is open."""
         return self._start
 
     def on_ready(self) -> None:
@@ -153,34 +153,34 @@ class InspectorApp(TypeAhead[int]):
         if self._library is not None:
             await self._library.close()
 
-    # These import what they need: behind the first frame.
+    # These methods import lazily, after the first frame.
 
     def find_configs(self, options: OpenOptions) -> tuple[MemoryConfig, ...]:
-        """The installs that the options mean, the one to open first. Raises InspectorError kinds."""
+        """Find the installs that match the options, the one to open first. Raises InspectorErrors."""
         from zeroclaw_tui.curation.config_choice import configs_for
 
         return configs_for(options)
 
     async def open_library(self, config: MemoryConfig) -> Library:
-        """Open the store of an install. Raises InspectorError kinds."""
+        """Open the store of an install. Raises InspectorErrors."""
         from zeroclaw_tui.curation.library import open_library
 
         return await open_library(config, self._options.profile)
 
     def find_stores(self, current: MemoryConfig, started: MemoryConfig) -> Sequence[Candidate]:
-        """The stores that one config knows."""
+        """Find the stores that a config names."""
         from zeroclaw_tui.curation.config_choice import candidates
 
         return candidates(current, started=started)
 
     async def check_store(self, candidate: Candidate) -> StoreStatus:
-        """Whether one of these stores answers, and what it can do."""
+        """Check whether a store answers, and what it can do."""
         from zeroclaw_tui.curation.config_choice import check_candidate
 
         return await check_candidate(candidate)
 
     def open_store(self) -> None:
-        """Open what the options mean now; of several installs the first."""
+        """Open the install that matches the current options; of several the first."""
         self.run_worker(self._open(), group="open", exclusive=True)
 
     def action_retry(self) -> None:
@@ -190,7 +190,7 @@ class InspectorApp(TypeAhead[int]):
         self.exit(DEMO_WANTED)
 
     def action_open_path(self) -> None:
-        """Ask for a path, and open it in place of what was meant before."""
+        """Ask for a path, and open it instead of the original options."""
         from zeroclaw_tui.tui.dialogs import path_form, path_typed
 
         def take(values: Mapping[str, str] | None) -> None:
@@ -203,7 +203,7 @@ class InspectorApp(TypeAhead[int]):
         self.push_screen(path_form("Open which file or directory?", about), take)
 
     def action_make_store(self) -> None:
-        """Create the missing database from its snapshot, once a person confirms it."""
+        """Create the missing database from its snapshot, after confirmation."""
         from zeroclaw_tui.tui.transfer import make_from_snapshot
 
         asking = make_from_snapshot(self, self._configs[0], self._options.profile, self.open_store)
@@ -228,7 +228,7 @@ class InspectorApp(TypeAhead[int]):
             await self._open()
 
     async def action_enter_room(self, room: str) -> None:
-        """Leave the rooms above the memories, unless something is being written there, and enter this one."""
+        """Leave the rooms on top of the browser, unless one of them is writing, and enter this room."""
         browser = self._browser
         while browser is not None and self.screen is not browser and isinstance(self.screen, Room):
             left = self.screen
@@ -241,7 +241,7 @@ class InspectorApp(TypeAhead[int]):
             browser.action_open_tab(room)
 
     def action_stores(self) -> None:
-        """Look at another store, also where the one that was meant does not open."""
+        """Open the list of stores, even if no store is open."""
         from zeroclaw_tui.tui.rooms.stores import StoresRoom
 
         if self._configs:
@@ -252,24 +252,24 @@ class InspectorApp(TypeAhead[int]):
             self.push_screen(room, self._use_store)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A room knows which commands of the app it offers."""
+        """Let the current room decide which commands of the app are available."""
         room = self.screen if self.screen_stack else None
         return room.check_action(action, parameters) if isinstance(room, Room) else True
 
     def action_command_palette(self) -> None:
-        """The commands of the room, found by any of their words."""
+        """Open the palette with the commands of the room."""
         if not isinstance(self.screen, Palette):
             self.push_screen(Palette())
 
     async def action_quit(self) -> None:
-        """Leave, once typed text may be discarded and the current write is complete."""
+        """Quit after asking about unsaved text and waiting for the current write."""
         if not self._is_leaving:
             self._is_leaving = True
             self.run_worker(self._leave(), group="leave")
 
     async def _leave(self) -> None:
         try:
-            if any(getattr(screen, "holds_text", False) for screen in self.screen_stack):
+            if any(getattr(screen, "has_unsaved_text", False) for screen in self.screen_stack):
                 from zeroclaw_tui.tui.dialogs import Dialog, yes_or_no
 
                 question = yes_or_no("Quit without saving your changes?", None, "Quit and discard")
@@ -279,31 +279,31 @@ class InspectorApp(TypeAhead[int]):
                     if isinstance(screen, Dialog):
                         screen.discard_text()
             await self._finish_writing()
-            # After a store that did not open with what was wrong with it.
+            # If the store did not open, this is the exit code of its error.
             self.exit(self._exit_code)
         finally:
             self._is_leaving = False
 
     async def _finish_writing(self) -> None:
-        """Stop background work, and wait for the current write; say so when that takes long."""
+        """Stop background work, and wait for the current write; say so if it takes long."""
         writing = [worker for worker in self.workers if worker.group in _STOPPED | _AWAITED and not worker.is_finished]
         if not writing:
             return
-        with saying(self, self._pace.patience, lambda: self.notify("Finishing the current change, then quitting …")):
+        with say_after(self, self._pace.patience, lambda: self.notify("Finishing the current change, then quitting …")):
             for worker in writing:
                 if worker.group in _STOPPED:
                     worker.cancel()
             for worker in writing:
-                # The change reports its own failure; here only its end counts.
+                # The change reports its own failure; only its end matters here.
                 with suppress(WorkerError):
                     await worker.wait()
 
     def _handle_exception(self, error: Exception) -> None:
         cause = error.error if isinstance(error, WorkerFailed) else error
         if not self.is_running and isinstance(cause, (NoMatches, ScreenStackError)):
-            # Textual takes the screens away before all that shows something on them has ended.
+            # Textual removes the screens before all workers that use them have ended.
             return
-        # Textual's own way out prints a traceback with all that the memories hold, and has no public switch.
+        # Textual would print a traceback with local variables, which contain memories, and has no public switch for it.
         if self.is_headless or os.environ.get("ZEROCLAW_TUI_DEBUG"):
             super()._handle_exception(error)
             return
@@ -335,7 +335,7 @@ class InspectorApp(TypeAhead[int]):
         await self._take_over(library, View((("agent", agent),) if agent else ()))
 
     async def _opened(self) -> Library:
-        """The store, where the agent that is asked for is known. Raises InspectorError kinds."""
+        """Open the store, and check that the agent of the options exists. Raises InspectorErrors."""
         library, agent = await self.open_library(self._configs[0]), self._options.agent
         try:
             if agent is not None:
@@ -346,7 +346,7 @@ class InspectorApp(TypeAhead[int]):
         return library
 
     async def _take_over(self, library: Library, view: View) -> None:
-        """Show this store from now on; the one before is closed."""
+        """Switch to this store, and close the previous one."""
         from zeroclaw_tui.config.settings import saved_theme
         from zeroclaw_tui.tui.rooms import browser
 
@@ -372,13 +372,13 @@ class InspectorApp(TypeAhead[int]):
 
     def _use_store(self, candidate: Candidate | None) -> None:
         if candidate is not None:
-            # In the group of every opening, so that the store chosen last is the one that is shown.
+            # All openings share this group, so that the last chosen store is shown.
             self.run_worker(self._switch(candidate), group="open", exclusive=True)
 
     async def _switch(self, candidate: Candidate) -> None:
         words = f"Opening {one_line(candidate.name)} …"
         try:
-            with saying(self, self._pace.patience, lambda: self.notify(words, markup=False)):
+            with say_after(self, self._pace.patience, lambda: self.notify(words, markup=False)):
                 library = await self.open_library(candidate.config)
         except InspectorError as error:
             # The screen stays, and the previous store stays open.
@@ -404,7 +404,7 @@ class InspectorApp(TypeAhead[int]):
         timeout: float | None = None,
         markup: bool = True,
     ) -> None:
-        """Show a message above the footer until the next key, unless it is there already."""
+        """Show a message above the footer until the next key, unless it is already shown."""
         words = f"{title}: {message}" if title else message
         if words not in self._messages:
             self._messages.add(words)
@@ -432,5 +432,5 @@ class InspectorApp(TypeAhead[int]):
 
 
 def place_of(config: MemoryConfig) -> str:
-    """The memory location of an install, for people; it differs for two installs of one config directory."""
+    """The memory location of an install as shown to people; it differs for two installs of one config directory."""
     return one_line(mask_secrets(with_tilde(str(config.install.root))))

@@ -1,4 +1,4 @@
-"""Commands, and a room made of commands: bindings, palette, keys, messages and background work."""
+"""Commands, and the base class of rooms: bindings, palette, key line, messages and background work."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ from zeroclaw_tui.config.locations import config_dir_option, shell_path
 from zeroclaw_tui.config.real_binary import runnable, runnable_command
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.tui.format import fit, shorten_path, shown_words
-from zeroclaw_tui.tui.themes import ACCENT, LIT, MUTED, STRONG, STRONG_ACCENT, clickable
+from zeroclaw_tui.tui.themes import ACCENT, HIGHLIGHT, MUTED, STRONG, STRONG_ACCENT, clickable
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 Result = TypeVar("Result")
 Change = Callable[["Library"], Awaitable[object]]
-Asking = Callable[..., Awaitable[None]]
+Work = Callable[..., Awaitable[None]]
 
 _BRACES = re.compile(r"\{(\w+)\}")
 _KEY_CELLS, _NAME_CELLS = 10, 15
-"""Cells of the keys and of the name of a command in the palette."""
+"""Widths of the keys and the name of a command in the palette, in cells."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One thing to do in a room.
+    """A command of a room.
 
-    `id` is the name of the action method and of the binding, by which the keys can be changed. `key` has Textual's
-    names of keys separated by commas; the first is shown, and a command without one is in the palette only. `name` is
-    the word in the footer, `title` the sentence of the palette.
-    A `priority` command also works while text is typed. One that `writes` is dimmed where nothing can be changed.
-    People also search for it by its `synonyms`. `shell` is the same as a shell command behind `zeroclaw memory`, with
-    facts of the room in braces. `target` says who does it where that is not the room: "app", "room" for the way to
-    another room, "tab" for that to a tab of one.
+    `id` is the name of the action method and of the binding, by which the keys can be remapped. `key` has Textual's
+    key names separated by commas; the first is shown, and a command without a key is only in the palette. `name` is the
+    word in the footer, `title` the sentence in the palette.
+    A `priority` command also works while text is typed. A command that `writes` is dimmed in a read-only store.
+    The palette also finds a command by its `synonyms`. `shell` is the equivalent of the command after `zeroclaw memory`
+    in a shell, with facts of the room in braces. `target` is what runs the command if not the room: "app", "room" to
+    enter another room, "tab" to open a tab of a room.
     """
 
     id: str
@@ -71,7 +71,7 @@ class Command:
 
     @property
     def action(self) -> str:
-        """What Textual runs."""
+        """The action that Textual runs."""
         if self.target == "room":
             return f"app.enter_room('{self.id}')"
         if self.target == "tab":
@@ -79,7 +79,7 @@ class Command:
         return f"{self.target}.{self.id}" if self.target else self.id
 
     def binding(self) -> Binding:
-        """The binding of its keys."""
+        """The Textual binding of the command."""
         return Binding(
             self.key, self.action, self.name, id=self.id, show=self.footer, tooltip=self.title, priority=self.priority
         )
@@ -102,11 +102,11 @@ ROOM_COMMANDS = (
     Command("stores", "6", "Stores", "Choose another store of this config", target="room",
             synonyms="backend switch database", shell="health"),
 )  # fmt: skip
-"""The six rooms in the order of the top line, each with its number as the key."""
+"""The commands that enter the six rooms, in the order of the top line; the key is the number of the room."""
 
 
 def common_commands(*, out: str = "One step out", back: str = "Back to where you came from") -> list[Command]:
-    """What every room has: the way to each room, its keys, the palette, a step out and the way back."""
+    """The commands of every room: enter each room, show the keys, open the palette, step out and go back."""
     return [
         *ROOM_COMMANDS,
         Command(
@@ -122,7 +122,7 @@ def common_commands(*, out: str = "One step out", back: str = "Back to where you
 
 
 def mark_commands(row: str, every: str) -> list[Command]:
-    """What marks rows of a list: the one under the cursor, every one that is shown."""
+    """The commands that mark the row under the cursor, and all rows."""
     return [
         Command("mark", "space", "mark", f"Mark or unmark {row}", True, synonyms="select"),
         Command("mark_all", "asterisk", "mark all", f"{every}; again: none", synonyms="select everything unmark"),
@@ -130,14 +130,14 @@ def mark_commands(row: str, every: str) -> list[Command]:
 
 
 class ClickedLine(Widget):
-    """A line whose parts run actions when they are clicked; they look like its other parts."""
+    """A line with clickable parts that run actions, without the style of links."""
 
     ALLOW_SELECT = False
     auto_links = reactive(False)
 
 
 class TopLine(ClickedLine):
-    """The store and the rooms, the current one lit; a click goes to a room."""
+    """The store and the rooms, the current one highlighted; a click enters a room."""
 
     DEFAULT_CSS = """
     TopLine { dock: top; height: 1; padding: 0 1; pointer: pointer; text-wrap: nowrap; text-overflow: clip; }
@@ -156,7 +156,7 @@ class TopLine(ClickedLine):
     def render(self) -> Content:
         width = self.content_size.width
         tabs = self._tabs(with_names=True)
-        # The store's name has at least 12 cells next to the names of all rooms.
+        # The store's name needs at least 12 cells next to the names of all rooms.
         if tabs.cell_length + 12 > width:
             tabs = self._tabs(with_names=False)
         room = max(0, width - tabs.cell_length)
@@ -164,21 +164,21 @@ class TopLine(ClickedLine):
         return Content.styled(name, STRONG) + Content(" " * (room - cell_len(name))) + tabs
 
     def _tabs(self, *, with_names: bool) -> Content:
-        """The numbers of the rooms with their names, or only with that of the current one."""
+        """The numbers of the rooms, with all names or only that of the current room."""
         tabs = Content("")
         for command in ROOM_COMMANDS:
             is_here = command.id == self._place
             number = (command.key, STRONG_ACCENT if is_here else ACCENT)
-            name = (f" {command.name}", LIT if is_here else MUTED) if with_names or is_here else ""
+            name = (f" {command.name}", HIGHLIGHT if is_here else MUTED) if with_names or is_here else ""
             gap = "  " if with_names or is_here else " "
             tabs += clickable(Content.assemble(gap, number, name), "", "app.enter_room", command.id)
         return tabs
 
 
 class KeyLine(ClickedLine):
-    """The footer: the keys that matter in this place, at most seven that fit, and the key that shows all of them.
+    """The footer: at most seven important keys, as many as fit, and the key that lists all of them.
 
-    A click does what the key does; a command that cannot be done now is dimmed.
+    A click acts like the key; an unavailable command is dimmed.
     """
 
     DEFAULT_CSS = "KeyLine { dock: bottom; height: 1; padding: 0 1; pointer: pointer; }"
@@ -212,82 +212,82 @@ class KeyLine(ClickedLine):
 
 
 class Room(Screen[Result], Generic[Result]):
-    """A screen whose keys are commands: one that cannot be done is dimmed, and says why when it is pressed."""
+    """A screen whose keys are commands; the key of an unavailable command is dimmed, and says why when pressed."""
 
     KEYS: ClassVar[Sequence[Command]] = ()
     PLACE: ClassVar[str] = "memories"
-    """The room that is lit in the top line."""
+    """The room that is highlighted in the top line."""
 
     def __init_subclass__(cls) -> None:
-        """Its bindings are those of its commands."""
+        """Set the bindings of the commands."""
         cls.BINDINGS = bindings(cls.KEYS)
         super().__init_subclass__()
 
     @on(Mount)
     def show_lines(self) -> None:
-        """Show the store and the rooms above everything else, and the keys below."""
+        """Add the top line and the key line."""
         self.mount(TopLine(self.PLACE), KeyLine())
 
     @property
     def commands(self) -> Sequence[Command]:
-        """The commands that are known now."""
+        """The commands that exist in the current state."""
         return self.KEYS
 
     def why_dimmed(self, command: str) -> str | None:
-        """Why a command cannot be done now, in a sentence; None when it can."""
+        """Say why a command is not available now; None if it is."""
         return None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        # The actions of rooms that are given something are given the id of their command.
+        # If a room's action has an argument, that is the id of the command.
         return None if self.why_dimmed(str(parameters[0]) if parameters else action) is not None else True
 
     async def run_command(self, id: str) -> None:
-        """Do a command, or say why it cannot be done."""
+        """Run a command, or say why it is not available."""
         command = next(one for one in self.commands if one.id == id)
-        because = self.why_dimmed(id)
-        if because is None:
+        reason = self.why_dimmed(id)
+        if reason is None:
             await self.app.run_action(command.action, self.node_of(command))
         else:
-            warn(self, because, title="Not here")
+            warn(self, reason, title="Not here")
 
     async def action_do(self, id: str) -> None:
-        """What a click on a tab does."""
+        """Run a command after a click on its tab."""
         await self.run_command(id)
 
     def node_of(self, command: Command) -> DOMNode:
-        """What has the action of a command: this room, or a part of it."""
+        """The node that has the action of a command: this room, or a part of it."""
         return self
 
     def shell_facts(self) -> Mapping[str, str]:
-        """The values for the braces of shell commands, quoted for a shell; unknown ones are left out.
+        """The values for the braces in shell commands, quoted for a shell; unknown values are left out.
 
-        `store` is what names the store, for the end of every line.
+        `store` has the options that name the store, which end every line.
         """
         return {}
 
     def on_key(self, event: Key) -> None:
-        """A dimmed key says why it is dimmed."""
+        """Say why a pressed key is dimmed."""
         bound = self.active_bindings.get(event.key)
-        because = None if bound is None or bound.enabled else self.why_dimmed(bound.binding.id or "")
-        if because is not None:
+        reason = None if bound is None or bound.enabled else self.why_dimmed(bound.binding.id or "")
+        if reason is not None:
             event.stop()
-            warn(self, because, title="Not here")
+            warn(self, reason, title="Not here")
 
-    def ask(
+    def run_background(
         self,
         group: str,
-        work: Asking,
-        *given: object,
+        work: Work,
+        *args: object,
         exclusive: bool = True,
         failed: Callable[[InspectorError], None] | None = None,
     ) -> None:
-        """Do something in the background; a failure is reported or given to `failed`, an interruption is ignored."""
+        """Run work in the background; errors are shown, or passed to `failed`, and interruptions ignored."""
 
         async def run() -> None:
             try:
-                await work(*given)
+                await work(*args)
             except SearchInterrupted:
-                # A newer question interrupts it, or the store is being closed.
+                # A newer query interrupted this one, or the store is being closed.
                 return
             except InspectorError as error:
                 (failed or self.say_failure)(error)
@@ -295,7 +295,7 @@ class Room(Screen[Result], Generic[Result]):
         start_work(self, group, run, exclusive=exclusive)
 
     def say_failure(self, error: InspectorError) -> None:
-        """One sentence and what to do next; nothing on the screen changes."""
+        """Show an error and what to do next; the screen does not change."""
         show_failure(self, error)
 
     def action_keys(self) -> None:
@@ -303,7 +303,7 @@ class Room(Screen[Result], Generic[Result]):
         self.app.push_screen(Palette(providers=[RoomKeys], placeholder=placeholder))
 
     def step_out(self) -> bool:
-        """Go one step back within the room; False where there is none."""
+        """Go one step back within the room; False if there is none."""
         return False
 
     def action_step_out(self) -> None:
@@ -314,14 +314,14 @@ class Room(Screen[Result], Generic[Result]):
         self.dismiss()
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
-        """Leave, and stop all questions: a late answer would look for widgets that no longer exist."""
+        """Leave, and cancel all workers: a late result would query widgets that no longer exist."""
         for node in self.walk_children(with_self=True):
             self.workers.cancel_node(node)
         return super().dismiss(result)
 
 
 def changing(work: Callable[[Any, Library], Awaitable[object]]) -> Callable[[Any], None]:
-    """Make an action of what changes memories: the room's `begin` runs it, unless another change is under way."""
+    """Make an action from a change of memories: the room's `begin` runs it, unless another change is running."""
 
     def action(room: Any) -> None:
         room.begin(partial(work, room))
@@ -332,16 +332,16 @@ def changing(work: Callable[[Any, Library], Awaitable[object]]) -> Callable[[Any
 def start_work(
     node: DOMNode, group: str, work: Callable[[], Awaitable[None]], *, exclusive: bool = True
 ) -> Worker[None]:
-    """Do something in the background; if `exclusive`, it replaces what already runs in that group."""
-    # Not a coroutine: a worker that is cancelled before its first step would leave that behind, never awaited.
+    """Run work in the background; if `exclusive`, it cancels the other workers of the group."""
+    # Not a coroutine: a worker cancelled before its first step would leave the coroutine unawaited.
     worker: Worker[None] = Worker(node, work, group=group)
     node.workers.add_worker(worker, start=True, exclusive=exclusive)
     return worker
 
 
 @contextmanager
-def saying(node: MessagePump, patience: float, say: Callable[[], None]) -> Iterator[None]:
-    """Show a progress message after the patience time."""
+def say_after(node: MessagePump, patience: float, say: Callable[[], None]) -> Iterator[None]:
+    """Show a progress message if the body takes longer than `patience` seconds."""
     timer = node.set_timer(patience or 0.1, say)
     try:
         yield
@@ -350,22 +350,22 @@ def saying(node: MessagePump, patience: float, say: Callable[[], None]) -> Itera
 
 
 def inform(node: Widget, sentence: str) -> None:
-    """Say what was done."""
+    """Show what was done."""
     node.notify(shown_words(runnable(sentence)), markup=False)
 
 
 def warn(node: Widget, sentence: str, title: str = "") -> None:
-    """Say what was not done."""
+    """Show what was not done."""
     node.notify(shown_words(runnable(sentence)), title=title, severity="warning", markup=False)
 
 
 def show_failure(node: Widget | App[Any], error: InspectorError) -> None:
-    """One sentence and what to do next."""
+    """Show an error and what to do next."""
     node.notify(shown_words(runnable(str(error))), title=error.title, severity="error", markup=False)
 
 
 def store_options(library: Library) -> str:
-    """What names this store for a command of the shell; nothing where that finds it by itself."""
+    """The options that name this store for a shell command; "" if the command finds it without options."""
     install = library.config.install
     if install.layout == "lone":
         return f"--location {shell_path(library.memory.about.location)}"
@@ -373,7 +373,7 @@ def store_options(library: Library) -> str:
 
 
 def shell_line(room: Room[Any], command: Command) -> str:
-    """The shell command that does the same here; "" where there is none."""
+    """The equivalent shell command; "" if there is none."""
     if not command.shell:
         return ""
     facts = room.shell_facts()
@@ -385,21 +385,21 @@ def shell_line(room: Room[Any], command: Command) -> str:
         elif words[-1].startswith("-"):
             words[-1] += f"={filled}"
         else:
-            # Behind "--" a value that begins like an option is none.
+            # After "--", a value that begins with a dash is not an option.
             last += ["--", filled]
     return runnable_command(" ".join(filter(None, (*words, *last))))
 
 
 @dataclass(frozen=True, slots=True)
 class PaletteCommand:
-    """A command of a room as the palette lists and runs it."""
+    """A command of a room in the palette."""
 
     room: Room[Any]
     command: Command
 
     @property
     def keys(self) -> str:
-        """Its keys as they are bound now, for people; "" where there are none."""
+        """Its currently bound keys as shown to people; "" if there are none."""
         active = [one.binding for one in self.room.active_bindings.values() if one.binding.id == self.command.id]
         bound = active or Binding.make_bindings([self.command.binding()] if self.command.key else [])
         return " ".join(dict.fromkeys(map(self.room.app.get_key_display, bound)))
@@ -409,7 +409,7 @@ class PaletteCommand:
 
 
 class Palette(CommandPalette):
-    """Textual's palette, which closes only itself, and copies the shell command of the highlighted line."""
+    """Textual's palette, which closes only itself and can copy the shell command of the highlighted row."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+y", "copy_shell_line", "copy the shell command")]
 
@@ -426,12 +426,12 @@ class Palette(CommandPalette):
             self.notify("There is no shell command for this.", severity="warning", markup=False)
 
     def dismiss(self, result: None = None) -> AwaitComplete:
-        """Leave, unless another screen has come over it in the meantime: Textual 8.2.8 would close that one."""
+        """Leave, unless another screen is on top by now: Textual 8.2.8 would close that one."""
         return super().dismiss(result) if self.app.screen is self else AwaitComplete()
 
 
 class RoomCommands(Provider):
-    """Every command of the room below that makes sense now, found by name, title, synonyms and keys."""
+    """The available commands of the room below, found by name, title, synonyms and keys."""
 
     async def discover(self) -> Hits:
         for found in self._commands():
@@ -454,9 +454,9 @@ class RoomCommands(Provider):
         return [PaletteCommand(room, command) for command in offered]
 
     def _line(self, found: PaletteCommand) -> Content:
-        """The keys of a command and what it does; below it why it cannot be done, else what `_more` knows."""
-        because = found.room.why_dimmed(found.command.id)
-        is_dimmed, more = because is not None, shown_words(because or self._more(found))
+        """The keys, name and title of a command; below them why it is not available, else the text of `_more`."""
+        reason = found.room.why_dimmed(found.command.id)
+        is_dimmed, more = reason is not None, shown_words(reason or self._more(found))
         keys = (fit(found.keys, _KEY_CELLS), MUTED if is_dimmed else ACCENT)
         name = (fit(found.command.name, _NAME_CELLS), MUTED if is_dimmed else STRONG)
         line = Content.assemble(keys, name, (found.command.title, MUTED if is_dimmed else ""))

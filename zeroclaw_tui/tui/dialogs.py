@@ -1,7 +1,6 @@
-"""Two kinds of dialog: a question answered by letter, and a form with its effect.
+"""Two kinds of dialog: a question answered by a letter, and a form that shows its effect; and a progress screen.
 
-Each gives None when it is left; the answer that changes nothing has the focus at the start. Besides them the
-progress of a long change.
+The result of a dialog is None when the user leaves it. The answer that changes nothing has the focus at first.
 """
 
 from __future__ import annotations
@@ -40,22 +39,22 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.trial_settings import SettingChange
 
 DIALOG_CSS = Path(__file__).with_name("dialogs.tcss")
-"""How every dialog looks, wherever its class is."""
+"""The styles of all dialogs, also of subclasses in other modules."""
 _FIELDS = (
     "key", "category", "session_id", "namespace", "importance", "pinned", "kind", "superseded_by", "agent",
 )  # fmt: skip
 _MAX_VALUE = 80
 _MAX_LINES, _SAME_SHOWN = 6, 30
-"""How many lines of a difference a question shows, and how much of what stays the same."""
+"""The maximum lines of a diff in a question, and the characters shown before the first change of a line."""
 Value = TypeVar("Value")
 Result = TypeVar("Result")
 Done = TypeVar("Done")
 Work = Callable[..., Awaitable[Done]]
-"""Long work, which reports by the keyword `on_progress` how many rows are done."""
+"""Long work that takes the keyword `on_progress`, a callback for the number of finished rows."""
 
 
 class Dialog(ModalScreen[Result | None], Generic[Result]):
-    """A panel over the room, of a title, what it is about, what is answered, and its keys."""
+    """A panel over the room: a title, a body, the answers, and the keys."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = DIALOG_CSS
     HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (78, "-roomy")]  # noqa: RUF012
@@ -65,9 +64,9 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         Binding("pageup", "page('up')", "a page back", show=False, priority=True),
     ]
     keys = "esc cancel"
-    """The last line."""
+    """The text of the last line."""
     must_be_seen = False
-    """Whether keys that were typed before it was drawn are ignored: what it asks for cannot be undone."""
+    """Whether keys typed before it was drawn are ignored, because its action cannot be undone."""
 
     def __init__(self, title: str, body: Content | None) -> None:
         super().__init__()
@@ -86,13 +85,13 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         yield from ()
 
     def discard_text(self) -> None:
-        """Remove what was written of the typed text, because a person discards it."""
+        """Remove saved drafts of the typed text, because the user discards it."""
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._make_room)
 
     def _make_room(self) -> None:
-        """What it is about scrolls where it would take the room of the answers."""
+        """Let the body scroll if it would take the space of the answers."""
         body = self._body
         if body is None or not self.is_attached:
             return
@@ -110,7 +109,7 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         return self.has_class("-long") if action == "page" else True
 
     def action_page(self, way: str) -> None:
-        """Move through what it is about; the answers keep the focus."""
+        """Scroll the body; the answers keep the focus."""
         if self._body is not None:
             scroll = self._body.scroll_page_down if way == "down" else self._body.scroll_page_up
             scroll(animate=False)
@@ -119,7 +118,7 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         self.dismiss(None)
 
     def say(self, words: str) -> None:
-        """Say something before the keys, until the next time."""
+        """Show a message before the keys, until the next call."""
         keys = f"pgdn more   {self.keys}" if self.has_class("-long") else self.keys
         self.query_one("#keys", Static).update(Content(f"{words}   {keys}" if words else keys))
 
@@ -133,7 +132,7 @@ class Page(Dialog[None]):
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[Value]):
-    """One answer: its letter ("" for none), its words, the value it gives, and a remark."""
+    """An answer: its letter ("" for none), its text, its value, and a remark."""
 
     key: str
     words: str
@@ -142,10 +141,10 @@ class Answer(Generic[Value]):
 
 
 class Question(Dialog[Value]):
-    """One of a few answers, by its letter, by `enter` on its line or by a click.
+    """A question with a few answers, chosen by letter, by `enter` on its line or by a click.
 
-    `keep` is the answer that changes nothing and gives None, like escape. Without it the answers are a choice: the one
-    that holds now is marked, and has the focus.
+    `keep` is the text of the answer that changes nothing and returns None, like escape. Without it the answers are a
+    choice: the current one is marked, and has the focus.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -185,7 +184,7 @@ class Question(Dialog[Value]):
         self.dismiss(self._answers[event.option_index].value)
 
     def on_key(self, event: Key) -> None:
-        """The letter of an answer gives it."""
+        """Choose an answer by its letter."""
         for answer in self._answers:
             if answer.key and event.character == answer.key:
                 event.stop()
@@ -197,7 +196,7 @@ class Question(Dialog[Value]):
         options.action_cursor_down() if way == "down" else options.action_cursor_up()
 
     def _lines(self) -> list[Option]:
-        """A letter or the mark of the current value, the words, and the remark, aligned where there is one."""
+        """A line per answer: its letter or the mark of the current value, its text, and its remark, aligned."""
         key_cells = max(len(answer.key) for answer in self._answers)
         has_remarks = any(answer.remark for answer in self._answers)
         room = max(cell_len(answer.words) for answer in self._answers) if has_remarks else 0
@@ -211,12 +210,12 @@ class Question(Dialog[Value]):
 
 
 def yes_or_no(title: str, body: Content | None, yes: str) -> Question[bool]:
-    """A question with two answers; gives True for yes, None for cancel."""
+    """A question with two answers: True for yes, None for cancel."""
     return Question(title, body, "Cancel", [Answer("y", yes, True)])
 
 
 def confirmation(title: str, body: Content | None, count: int, verb: str) -> Dialog[Any]:
-    """Ask before an act on so many memories: up to ten are confirmed by `y`, more by typing their number."""
+    """Ask before a change of `count` memories: up to ten are confirmed by `y`, more by typing the number."""
     from zeroclaw_tui.curation.outcome import TYPED_FROM
 
     if count >= TYPED_FROM:
@@ -225,12 +224,12 @@ def confirmation(title: str, body: Content | None, count: int, verb: str) -> Dia
 
 
 def choice(title: str, answers: Sequence[Answer[Value]], current: Value | None = None) -> Question[Value]:
-    """One of a few values, the one that holds now marked."""
+    """A choice of a few values, the current one marked."""
     return Question(title, None, None, answers, current=current)
 
 
 async def choose_profile(app: App[Any], library: Library) -> bool:
-    """Ask for the ZeroClaw version whose scoring rules recall uses, and remember it; False when none is chosen."""
+    """Ask for the ZeroClaw version whose scoring rules apply, and save it; False if none was chosen."""
     from zeroclaw_tui.config.settings import save_profile
     from zeroclaw_tui.scoring.profiles import rule_sets
 
@@ -248,7 +247,7 @@ async def choose_profile(app: App[Any], library: Library) -> bool:
 
 
 def review_question(change: SettingChange, effect: str = "") -> Question[bool]:
-    """Whether what changes in config.toml should be saved; `effect` describes the result."""
+    """Ask whether to save a change of config.toml; `effect` describes its result."""
     parts: list[str | tuple[str, str]] = [
         (f"{sign} {display_text(text)}\n", SIGN_LOOKS[sign]) for sign, text in change.lines
     ]
@@ -261,7 +260,7 @@ def review_question(change: SettingChange, effect: str = "") -> Question[bool]:
 
 
 def field_changes(old: MemoryEntry, new: MemoryEntry) -> list[tuple[str, str, str]]:
-    """Every field but the content that differs: its name, its old value and its new value."""
+    """The changed fields except the content: name, old value and new value."""
     return [
         (name.removesuffix("_id").replace("_", " "), _field_words(getattr(old, name)), _field_words(getattr(new, name)))
         for name in _FIELDS
@@ -270,9 +269,9 @@ def field_changes(old: MemoryEntry, new: MemoryEntry) -> list[tuple[str, str, st
 
 
 def difference_content(old: MemoryEntry, new: MemoryEntry) -> Content:
-    """The first lines and all fields in which two versions of a memory differ."""
+    """The differences of two versions of a memory: the first changed lines, and all changed fields."""
     lines = [line for line in diff_lines(old.content, new.content) if line.sign in ("+", "-")]
-    # Of a long line that changed near its end the beginning would say nothing.
+    # A long line that changed near its end is cut at its beginning.
     texts = zip(*(line.text for line in lines), strict=False) if len(lines) == 2 else ()
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], texts))
     start = max(0, same - _SAME_SHOWN)
@@ -296,7 +295,7 @@ def _field_words(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A line of a form: what it is called, its value, and the few values it may have where it is no free text."""
+    """A field of a form: its label, its value, and the possible values if it is not free text."""
 
     name: str
     label: str
@@ -306,9 +305,9 @@ class Field:
 
 
 class Form(Dialog[Mapping[str, str]]):
-    """Fields to type or choose, and below them their effect; gives the values by name.
+    """Fields to type or choose, and below them their effect; the result is the values by name.
 
-    `below` describes the effect so far, and raises UsageError for invalid values, which keeps the form open.
+    `below` describes the effect of the current values, and raises UsageError for invalid ones: the form stays open.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -346,8 +345,8 @@ class Form(Dialog[Mapping[str, str]]):
         yield GrowingText(id="below")
 
     @property
-    def holds_text(self) -> bool:
-        """Whether a person changed a field."""
+    def has_unsaved_text(self) -> bool:
+        """Whether the user changed a field."""
         return self.is_mounted and field_values(self) != {field.name: field.value for field in self._fields}
 
     def on_mount(self) -> None:
@@ -358,7 +357,7 @@ class Form(Dialog[Mapping[str, str]]):
     @on(Input.Changed)
     @on(OneOf.Changed)
     def show_effect(self) -> None:
-        """Show the effect of what is typed so far."""
+        """Show the effect of the current values."""
         self._show_below(is_submitted=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -383,7 +382,7 @@ class Form(Dialog[Mapping[str, str]]):
 
 
 def typed_confirmation(title: str, body: Content | None, word: str, verb: str) -> Form:
-    """A form that gives None unless a word is typed, or a number with or without its commas."""
+    """A form that is confirmed by typing a word, or a number with or without commas."""
     kind = "number" if word[0].isdecimal() else "word"
 
     def below(values: Mapping[str, str]) -> Content:
@@ -395,7 +394,7 @@ def typed_confirmation(title: str, body: Content | None, word: str, verb: str) -
 
 
 def path_form(title: str, remark: str) -> Form:
-    """A form that asks for the path of a file or directory, by the name `path`; `path_typed` reads it."""
+    """A form that asks for the path of a file or directory in the field `path`; `path_typed` parses it."""
 
     def below(values: Mapping[str, str]) -> Content:
         try:
@@ -408,7 +407,7 @@ def path_form(title: str, remark: str) -> Form:
 
 
 def path_typed(typed: str) -> Path:
-    """The typed path, with the home directory instead of a tilde. Raises UsageError for an invalid path."""
+    """Parse a typed path, and expand a tilde. Raises UsageError for an invalid path."""
     path = typed.strip()
     if not path or "\0" in path:
         raise UsageError("A path cannot contain the character NUL." if path else "Enter a path.")
@@ -419,7 +418,7 @@ def path_typed(typed: str) -> Path:
 
 
 class ProgressScreen(Dialog[None]):
-    """A sentence, a bar, a count. It leaves by itself once the change is over; a `total` of 0 is unknown."""
+    """A sentence, a bar and a count; it closes itself when the change is over. A `total` of 0 means unknown."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "stop", "stop after this batch")]
     keys = "esc stops after this batch"
@@ -432,7 +431,7 @@ class ProgressScreen(Dialog[None]):
         self.is_over = False
 
     def advance(self, done: int) -> bool:
-        """Take the count of finished rows, on any thread; False to stop before the next batch."""
+        """Set the number of finished rows, from any thread; returns False to stop before the next batch."""
         self._done = done
         return not self._is_stopped
 
@@ -444,11 +443,11 @@ class ProgressScreen(Dialog[None]):
         self.set_interval(0.1, self.follow)
 
     def follow(self) -> None:
-        """Show how far it is, or leave when it is over."""
+        """Show the progress, or close when the change is over."""
         if not self.is_over:
             self.query_one("#so-far", Static).update(self._so_far())
         elif self.app.screen is self:
-            # Dismissing a screen that is behind a dialog would take the dialog away.
+            # Dismissing a screen behind a dialog would remove the dialog instead.
             self.dismiss()
 
     def action_stop(self) -> None:
@@ -464,7 +463,7 @@ class ProgressScreen(Dialog[None]):
 
 
 async def with_progress(app: App[Any], sentence: str, total: int, patience: float, work: Work[Done]) -> Done:
-    """Do something; when it takes longer than `patience` seconds, show how far it is."""
+    """Run work, and show its progress if it takes longer than `patience` seconds."""
     screen = ProgressScreen(sentence, total)
     mounting: list[AwaitMount] = []
 
@@ -479,6 +478,6 @@ async def with_progress(app: App[Any], sentence: str, total: int, patience: floa
         timer.stop()
         screen.is_over = True
         for mounted in mounting:
-            # The next question must not cover it.
+            # Otherwise the next question could cover the progress screen.
             await mounted
             screen.follow()

@@ -1,4 +1,4 @@
-"""What leaves the terminal program: the clipboard, and the person's own editor on a text."""
+"""Interaction with other programs: the clipboard, and editing a text in the user's editor."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ NOTHING_CHANGED = "Nothing was changed in the editor. An editor with a window ne
 
 
 async def copy_text(app: App[Any], text: str) -> str:
-    """Copy a text by the terminal's own means, and by the desktop's program where there is one; returns which one did.
+    """Copy a text with the terminal's escape sequence, and with the desktop's program if there is one; says which.
 
-    OSC 52 has no answer and some terminals ignore it, so a local desktop gets the text as well.
+    OSC 52 has no response and some terminals ignore it, so a local desktop also gets the text.
     """
     whole = text.encode("utf-8", "replace").decode("utf-8")
     app.copy_to_clipboard(whole)
@@ -38,7 +38,7 @@ async def copy_text(app: App[Any], text: str) -> str:
 
 
 def clipboard_program() -> list[str] | None:
-    """The desktop's copy command, or None where the desktop is elsewhere or has none."""
+    """The desktop's copy command, or None if the session is remote or there is none."""
     if os.environ.get("SSH_CONNECTION") or os.environ.get("SSH_TTY"):
         return None
     candidates = [["pbcopy"]] if sys.platform == "darwin" else []
@@ -60,18 +60,18 @@ def _copy_with(command: list[str], text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """The new text that an editor left, and the private file that has it until somebody calls `discard`."""
+    """The new text from an editor, and the private file that has it until `discard` is called."""
 
     text: str
     file: Path
 
     def discard(self) -> None:
-        """Remove the file, overwritten first: the text is saved elsewhere, or nobody wants it."""
+        """Overwrite and remove the file, because the text was saved elsewhere or discarded."""
         _remove_folder(self.file.parent)
 
 
 def chosen_program(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The program of VISUAL, else of EDITOR, else one found on PATH. Raises Refused or UsageError with one sentence."""
+    """The program in VISUAL, else in EDITOR, else the first fallback on PATH. Raises Refused or UsageError."""
     for name in ("VISUAL", "EDITOR"):
         if value := environment.get(name, "").strip():
             try:
@@ -86,11 +86,11 @@ def chosen_program(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def edit_text(app: App[Any], text: str, environment: Mapping[str, str] | None = None) -> Edited | None:
-    """Hand the terminal to the person's editor with this text; gives what it left, None when nothing was changed.
+    """Edit a text in the user's editor, which gets the terminal; returns None if nothing was changed.
 
-    The event loop waits, because nothing may paint over the editor. Text in surrogate escapes is written as the bytes
-    it is made from. A line feed that an editor adds at the very end of a text that had none is left out. Raises Refused
-    or UsageError with one sentence, which names the file where that has what was typed.
+    The event loop waits, because nothing may paint over the editor. Surrogate escapes are written as the original
+    bytes. A newline that the editor adds at the end of a text without one is removed. Raises Refused or UsageError with
+    one sentence, which names the file if that has the typed text.
     """
     program = chosen_program(os.environ if environment is None else environment)
     try:
@@ -122,8 +122,8 @@ def edit_text(app: App[Any], text: str, environment: Mapping[str, str] | None = 
 
 
 def _decoded(saved: bytes, original: str, file: Path) -> str:
-    """What was saved, as a text. Raises Refused."""
-    # Bytes that were no UTF-8 before may stay what they are.
+    """Decode the saved bytes. Raises Refused."""
+    # Bytes that were already invalid UTF-8 may stay.
     has_escaped_bytes = any("\udc80" <= character <= "\udcff" for character in set(original))
     try:
         typed = saved.decode("utf-8", "surrogateescape" if has_escaped_bytes else "strict")
@@ -151,11 +151,11 @@ def _private_file(content: bytes) -> Path:
 
 
 def _run(app: App[Any], program: tuple[str, ...], file: Path) -> str:
-    """Run the editor; the reason for a failure, or ""."""
+    """Run the editor; returns the reason of a failure, or ""."""
     name, failure = Path(program[0]).name, ""
     try:
-        with app.suspend(), _keys_that_stop_left_to_the_editor():
-            # An error that left this block would leave the terminal suspended.
+        with app.suspend(), _interrupts_left_to_editor():
+            # An exception out of this block would leave the terminal suspended.
             try:
                 code = subprocess.run([*program, str(file)], check=False).returncode
             except FileNotFoundError:
@@ -172,10 +172,10 @@ def _run(app: App[Any], program: tuple[str, ...], file: Path) -> str:
 
 
 @contextmanager
-def _keys_that_stop_left_to_the_editor() -> Iterator[None]:
-    """Ctrl+c in an editor reaches every program of the terminal; this one must outlive it.
+def _interrupts_left_to_editor() -> Iterator[None]:
+    """Ignore ctrl+c in this program while the editor runs, because the terminal sends it to both.
 
-    A handler of our own, since a program started while a signal is ignored would ignore it as well.
+    This uses an empty handler, because a child process would inherit an ignored signal.
     """
     numbers = [getattr(signal, name) for name in ("SIGINT", "SIGQUIT") if hasattr(signal, name)]
     before = {number: signal.signal(number, lambda *_: None) for number in numbers}
@@ -187,7 +187,7 @@ def _keys_that_stop_left_to_the_editor() -> Iterator[None]:
 
 
 def _remove_folder(folder: Path) -> None:
-    """Remove the private folder; its files, including the editor's own copies, are overwritten first."""
+    """Remove the private folder after overwriting its files, including the editor's own copies."""
     for path in folder.rglob("*"):
         if path.is_file() and not path.is_symlink():
             try:
@@ -196,6 +196,6 @@ def _remove_folder(folder: Path) -> None:
                     out.flush()
                     os.fsync(out.fileno())
             except OSError:
-                # A copy that cannot be overwritten is still removed.
+                # A file that cannot be overwritten is still removed.
                 continue
     shutil.rmtree(folder, ignore_errors=True)

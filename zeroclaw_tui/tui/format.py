@@ -1,4 +1,4 @@
-"""Numbers, times and text for lists and headers, and the matches that are lit in them."""
+"""Format numbers, times and texts for lists and headers, and highlight matches in them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from textual.content import Content
 from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import cut, display_text, mask_secrets, one_line, with_tilde
-from zeroclaw_tui.tui.themes import LIT
+from zeroclaw_tui.tui.themes import HIGHLIGHT
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.matching import Span
@@ -27,16 +27,16 @@ ELLIPSIS = "…"
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _UNITS = ((365.25 * _DAY, "y"), (30.44 * _DAY, "mo"), (_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"))
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
-_MOST_LIT = 20_000
-"""More places than this are not lit in one text."""
+_MAX_MATCHES = 20_000
+"""The maximum number of highlighted matches in a text."""
 _SECONDS = 0.01
-"""How long a pattern may be matched against what one line shows; a frame has 16 ms."""
+"""The time limit for matching a pattern in one line; a frame has 16 ms."""
 Find = Callable[[str, float], "tuple[Sequence[Span], bool]"]
-"""Finds matches in a text in so many seconds; also whether these did not suffice."""
+"""Finds matches in a text within a time limit in seconds; also returns whether the limit was exceeded."""
 
 
 def relative_age(timestamp: str, now: datetime) -> str:
-    """How long ago, in one unit: "now", "5 min", "3 h", "3 d", "8 mo", "2 y", "in 3 d"; "?" when it is no moment."""
+    """The age in one unit: "now", "5 min", "3 h", "3 d", "8 mo", "2 y", "in 3 d"; "?" for an invalid time."""
     then = moment(timestamp)
     if then is None:
         return "?"
@@ -49,20 +49,20 @@ def relative_age(timestamp: str, now: datetime) -> str:
 
 
 def local_time(at: str, now: datetime) -> str:
-    """A moment by the clock of `now`, with its seconds; what is no moment is shown as it is."""
+    """A time in the time zone of `now`, with seconds; an invalid time is shown as it is."""
     then = moment(at)
     return absolute_time(at) if then is None else then.astimezone(now.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def score_text(score: float | None) -> str:
-    """A score of any scale with two decimals; a dash where there is none."""
+    """A score of any scale with two decimals; a dash if there is none."""
     if score is None or math.isnan(score):
         return NO_VALUE
     return f"{score:.2f}"
 
 
 def fit(text: str, cells: int, align: Literal["left", "right"] = "left") -> str:
-    """Text of exactly that many terminal cells: padded with spaces, or cut at a whole character with "…".
+    """Fit a text to exactly `cells` terminal cells: pad it with spaces, or cut it at a whole character with "…".
 
     Cells are counted as the renderer counts them: wide characters as two, combining ones as none.
     """
@@ -75,12 +75,12 @@ def fit(text: str, cells: int, align: Literal["left", "right"] = "left") -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """All lines of at most `width` cells, broken at blanks where that is possible."""
+    """Wrap a text into lines of at most `width` cells, at blanks if possible."""
     return [line.plain for line in Content(text).wrap(max(2, width))]
 
 
 def last_cells(text: str, cells: int) -> str:
-    """The end of a text in at most so many cells."""
+    """The end of a text in at most `cells` cells."""
     part = text[-cells:] if cells else ""
     while cell_len(part) > cells:
         part = part[1:]
@@ -88,10 +88,10 @@ def last_cells(text: str, cells: int) -> str:
 
 
 def shorten_path(path: str, cells: int) -> str:
-    """The end of a path, cut after a slash where one is near: `…/workspace/memory/brain.db`."""
+    """The end of a path, cut at a slash if one is near: `…/workspace/memory/brain.db`."""
     scheme, mark, address = path.partition("://")
     if mark and scheme.isalnum() and cell_len(path) > cells:
-        # The name of the backend is next to it, and only the address distinguishes servers.
+        # The backend's name is shown next to it, and only the address distinguishes servers.
         path = address.rpartition("@")[2]
     if cell_len(path) <= cells:
         return path
@@ -103,19 +103,19 @@ def shorten_path(path: str, cells: int) -> str:
 
 
 def shown_words(text: str) -> str:
-    """A sentence that may hold a path, a key or a value, as it is shown: cleaned, masked, short for the home folder."""
+    """Prepare a sentence with paths, keys or values for display: cleaned, masked, home folder as a tilde."""
     return display_text(mask_secrets(with_tilde(text)))
 
 
 def shown_line(text: str, most: int = 2_000) -> str:
-    """A text of anyone's on one line of at most so many cells: cleaned, masked, cut with "…"."""
+    """Prepare any text for display on one line of at most `most` cells: cleaned, masked, cut with "…"."""
     return cut(one_line(mask_secrets(text[: 4 * most])), most)
 
 
 def bar(value: float | None, cells: int) -> str:
-    """A bar of exactly `cells` cells for a value in 0..1, values beyond it cut; a dash where the part is missing.
+    """A bar of exactly `cells` cells for a value clamped to 0..1; a dash if the value is missing.
 
-    Anything above 0 shows at least one eighth, so that a weak hit never looks like none.
+    A value above 0 shows at least one eighth of a cell, so that a weak hit never looks like none.
     """
     if cells <= 0:
         return ""
@@ -137,18 +137,18 @@ class Highlights:
         self._times_over = 0
 
     def spans(self, text: str, seconds: float = _SECONDS) -> Sequence[Span]:
-        """The places of all matches in a shown text, from left to right, each of whole characters."""
+        """Find all matches in a displayed text, from left to right, each of whole characters."""
         if self._find is None or self._times_over == 3:
             return ()
         found, is_over = self._find(text, seconds)
         self._times_over += is_over
         return found if text.isascii() else _whole_characters(text, found)
 
-    def lit(self, text: str, seconds: float = _SECONDS) -> Content:
-        """A shown text with its matches lit."""
+    def apply(self, text: str, seconds: float = _SECONDS) -> Content:
+        """Highlight the matches in a displayed text."""
         content = Content(text)
         for start, end in self.spans(text, seconds):
-            content = content.stylize(LIT, start, end)
+            content = content.stylize(HIGHLIGHT, start, end)
         return content
 
 
@@ -157,26 +157,26 @@ NO_HIGHLIGHTS = Highlights()
 
 @lru_cache(maxsize=4)
 def highlights_of_filter(filter: MemoryFilter) -> Highlights:
-    """For what a filter looks for. Raises UsageError for a pattern that cannot be read."""
+    """Highlights for the text of a filter. Raises UsageError for an invalid pattern."""
     if not filter.looks_for_text:
         return NO_HIGHLIGHTS
     from zeroclaw_tui.backends.matching import TextSearch
 
     search = TextSearch(filter)
-    return Highlights(lambda text, seconds: search.spans(text, seconds, _MOST_LIT))
+    return Highlights(lambda text, seconds: search.spans(text, seconds, _MAX_MATCHES))
 
 
 @lru_cache(maxsize=4)
 def highlights_of_message(message: str) -> Highlights:
-    """For the whole words of a message, in any case: what the keyword stage of a recall finds in a memory."""
+    """Highlights for the whole words of a message, case-insensitive, as in the keyword stage of a recall."""
     words = dict.fromkeys(map(str.casefold, re.findall(r"\w+", message[:2_000])))
     if not words:
         return NO_HIGHLIGHTS
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)", re.IGNORECASE)
-    return Highlights(lambda text, _: ([match.span() for match in islice(pattern.finditer(text), _MOST_LIT)], False))
+    return Highlights(lambda text, _: ([match.span() for match in islice(pattern.finditer(text), _MAX_MATCHES)], False))
 
 
 def _whole_characters(text: str, spans: Sequence[Span]) -> Sequence[Span]:
-    """The spans with the whole of each character that a terminal draws as one."""
+    """Extend spans to whole grapheme clusters."""
     edges = [start for start, _, _ in split_graphemes(text)[0]] + [len(text)]
     return [(edges[max(0, bisect_right(edges, start) - 1)], edges[bisect_left(edges, end)]) for start, end in spans]

@@ -1,9 +1,9 @@
-"""Rooms of a store, in which its memories are changed: what is asked before, and what is reported afterwards."""
+"""The base of all rooms that change memories: questions before a change, and reports after it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -19,28 +19,28 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotFound
 from zeroclaw_tui.memory.query import EXCERPTS, Query
 from zeroclaw_tui.memory.text import counted, cut, one_line
-from zeroclaw_tui.tui.commands import Change, Room, inform, saying, store_options, warn
+from zeroclaw_tui.tui.commands import Change, Room, inform, say_after, store_options, warn
 from zeroclaw_tui.tui.format import fit, shown_words
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.typeahead import TypeAhead
 from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY
 
-# What makes a change is imported when one is made: none of it must delay the first list of memories.
+# Modules for changes are imported on use, so that they do not delay the first list of memories.
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.journal_records import Action
     from zeroclaw_tui.curation.outcome import Outcome, PurgePlan
     from zeroclaw_tui.tui.dialogs import Answer, Question, Work
 
-AT_ONCE_FOR = timedelta(minutes=10)
-"""For so long a change of this session is undone and redone without a question."""
+UNDO_UNASKED_FOR = timedelta(minutes=10)
+"""A change of this session younger than this is undone and redone without a question."""
 _MAX_CONFLICTS = 2
 _MAX_KEY, _MAX_LINE, _MAX_TEXT = 60, 160, 2000
 Turn = Literal["undo", "redo"]
 
 
 async def stored_row(library: Library, id: str) -> Row:
-    """A memory as it is stored now. Raises NotFound."""
+    """Read a memory as it is stored now. Raises NotFound."""
     row = await row_with_id(library.memory, id)
     if row is None:
         raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
@@ -48,9 +48,9 @@ async def stored_row(library: Library, id: str) -> Row:
 
 
 class StoreRoom(Room[bool]):
-    """A room of one store, with one change at a time. Gives True when something was changed in it.
+    """A room of one store, which runs one change at a time. Its result is True if something was changed.
 
-    A change that takes time shows how far it is; conflicts and repairs that have to come first are asked about.
+    A long change shows its progress, and asks about conflicts and repairs that must come first.
     """
 
     def __init__(self, library: Library, clock: Callable[[], datetime], pace: Pace) -> None:
@@ -61,14 +61,14 @@ class StoreRoom(Room[bool]):
         self.has_changed = False
         """Whether something was changed here."""
         self.is_changing = False
-        """Whether a change is being made, asked about or shown; it has to end before the room is left."""
+        """Whether a change is running, asking or reloading; the room cannot be left before its end."""
 
     def shell_facts(self) -> dict[str, str]:
-        """The store, for the lines of a shell."""
+        """The options that name the store, for shell commands."""
         return {"store": store_options(self.library)}
 
     def action_leave(self) -> None:
-        """Back to where one came from, unless something is being written."""
+        """Go back to the previous room, unless a change is running."""
         if self.is_changing:
             warn(self, "Wait until this is done.")
         else:
@@ -81,14 +81,14 @@ class StoreRoom(Room[bool]):
         self.begin(partial(self.turn, way="redo"))
 
     async def after_change(self) -> None:
-        """Show what is there after a change, also after one that failed halfway."""
+        """Update the room after a change, including one that failed halfway."""
         self.has_changed = True
 
     def begin(self, change: Change, *, group: str = "change") -> None:
-        """Make a change, unless another one is under way; a failure is reported.
+        """Start a change, unless another one is running; a failure is reported.
 
-        When a person quits, a change of the group "change" is stopped after the batch under way. One of another group
-        asks nothing, so that it holds no keys, and is finished.
+        On quit, a change of the group "change" stops after the current batch. A change of another group asks no
+        questions, so it does not hold keys, and it runs to its end.
         """
         # The message of the previous change would contradict the new one.
         self.app.clear_notifications()
@@ -97,9 +97,9 @@ class StoreRoom(Room[bool]):
             return
         self.is_changing = True
         if isinstance(self.app, TypeAhead) and group == "change":
-            # They are meant for the question, or for the screen after the change.
+            # These keys are meant for the question, or for the screen after the change.
             self.app.hold_keys()
-        # Never exclusive: a change is not to be cut off by the next.
+        # Never exclusive: the next change must not cancel this one.
         self.run_worker(self._run_and_report(change), group=group)
 
     async def _run_and_report(self, change: Change) -> None:
@@ -109,7 +109,7 @@ class StoreRoom(Room[bool]):
         except InspectorError as error:
             has_failed = True
             self.say_failure(error)
-            # Part of the change may be done. If the room cannot reload either, the first failure is enough.
+            # The change may be partly done. If reloading fails too, the first failure is enough.
             with suppress(InspectorError):
                 await self.after_change()
         finally:
@@ -118,7 +118,7 @@ class StoreRoom(Room[bool]):
                 self.app.release_keys(dropped=has_failed)
 
     async def delete(self, library: Library, plan: PurgePlan) -> Outcome | None:
-        """Move the memories of a plan to the trash, once a person confirms it; None when nothing is deleted."""
+        """Move the memories of a plan to the trash, after confirmation; None if nothing is deleted."""
         from zeroclaw_tui.curation.changes import remove_memories
         from zeroclaw_tui.memory.secret_text import masked
         from zeroclaw_tui.tui.dialogs import confirmation
@@ -126,7 +126,7 @@ class StoreRoom(Room[bool]):
         if not plan.count:
             warn(self, "No memories to delete.")
             return None
-        # The question needs 20 lines for all that is no memory.
+        # The question needs 20 lines besides the memories.
         shown = max(3, min(12, self.app.size.height - 20))
         handles = [stamp.handle for stamp in plan.stamps[:shown]]
         first = await library.memory.rows(Query(EXCERPTS, handles=handles))
@@ -141,7 +141,7 @@ class StoreRoom(Room[bool]):
         return await self.carry_out(sentence, plan.count, work, lambda outcome: outcome.report(" · u", what=key))
 
     async def edit(self, library: Library, id: str | None, *, is_outside: bool = False) -> Outcome | None:
-        """Edit a memory, or write a new one without an `id`, and say what was written; None when nothing was.
+        """Edit a memory, or write a new one if `id` is None, and report the result; None if nothing was written.
 
         Raises NotFound.
         """
@@ -154,12 +154,12 @@ class StoreRoom(Room[bool]):
         return outcome
 
     async def re_embed(self, library: Library, entry: MemoryEntry) -> None:
-        """Make the vector of a memory again, and say what was sent where."""
+        """Re-embed a memory, and say what was sent where."""
         from zeroclaw_tui.curation.reindex import announce, plan_reindex, reindex
         from zeroclaw_tui.embeddings.endpoint import INTERACTIVE
 
         words = f"Re-embedding {one_line(entry.key)} …"
-        with saying(self, self.pace.patience, lambda: inform(self, words)):
+        with say_after(self, self.pace.patience, lambda: inform(self, words)):
             plan = await plan_reindex(library, ids=(entry.id,))
             if not plan.count:
                 warn(self, "This memory has no text to embed.")
@@ -175,9 +175,9 @@ class StoreRoom(Room[bool]):
             warn(self, " ".join(done.failed) or nothing)
 
     async def turn(self, library: Library, way: Turn, number: int | None = None) -> None:
-        """Undo or redo the change of a number, or the last one.
+        """Undo or redo the change with a number, or the last change.
 
-        The last one is asked about where it was made in another session, or longer ago than AT_ONCE_FOR.
+        For the last change this asks first if it was made in another session, or before UNDO_UNASKED_FOR.
         """
         from zeroclaw_tui.curation import changes
 
@@ -192,7 +192,7 @@ class StoreRoom(Room[bool]):
         count = change.open if way == "undo" else change.count - change.open
         turn = changes.undo if way == "undo" else changes.redo
         turned = partial(turn, library, expected=change.number, number=number)
-        outcome = await self.settled(f"{way.capitalize()}ing {counted(count)}", count, turned)
+        outcome = await self.run_with_conflicts(f"{way.capitalize()}ing {counted(count)}", count, turned)
         if outcome is not None:
             inform(self, outcome.report())
             await self.after_change()
@@ -202,14 +202,14 @@ class StoreRoom(Room[bool]):
 
         trash, made = self.library.trash, moment(change.at)
         is_ours = trash.was_begun_here(change.number)
-        if is_ours and made is not None and trash.now() - made < AT_ONCE_FOR:
+        if is_ours and made is not None and trash.now() - made < UNDO_UNASKED_FOR:
             return True
         title = f"{way.capitalize()}: {change.title}, {time_here(change.at)}?"
         body = None if is_ours else Content("It was made in an earlier session, or by another program.")
         return await self.app.push_screen_wait(yes_or_no(title, body, way.capitalize())) is True
 
     async def run_change(self, sentence: str, total: int, work: Work[Outcome]) -> Outcome:
-        """Do what a person has agreed to, with a bar where it takes its time; `total` is in rows, 0 where unknown."""
+        """Run a confirmed change, with a progress bar if it takes long; `total` is in rows, 0 if unknown."""
         from zeroclaw_tui.tui.dialogs import with_progress
 
         return await with_progress(self.app, sentence, total, self.pace.patience, work)
@@ -217,28 +217,28 @@ class StoreRoom(Room[bool]):
     async def carry_out(
         self, sentence: str, total: int, work: Work[Outcome], report: Callable[[Outcome], str]
     ) -> Outcome:
-        """The same, and say what was done, as a warning where that is not all; what is there is shown again."""
+        """Run a confirmed change, report it (as a warning if it is incomplete), and update the room."""
         outcome = await self.run_change(sentence, total, work)
         (inform if outcome.count == total else warn)(self, report(outcome))
         await self.after_change()
         return outcome
 
-    async def settled(self, sentence: str, total: int, attempt: Callable[..., Awaitable[Outcome]]) -> Outcome | None:
-        """The same as `run_change` for a change that may conflict: then a person chooses the `on_conflict` rule.
+    async def run_with_conflicts(self, sentence: str, total: int, work: Work[Outcome]) -> Outcome | None:
+        """Run a change like `run_change`; if it conflicts, let the user choose the `on_conflict` rule and run it again.
 
-        None when nothing changes.
+        None if the user cancels.
         """
         try:
-            return await self.run_change(sentence, total, partial(attempt, on_conflict="refuse"))
+            return await self.run_change(sentence, total, partial(work, on_conflict="refuse"))
         except Conflicts as conflicts:
             on_conflict = await self.app.push_screen_wait(restore_question(conflicts))
         if on_conflict is None:
             return None
-        return await self.run_change(sentence, total, partial(attempt, on_conflict=on_conflict))
+        return await self.run_change(sentence, total, partial(work, on_conflict=on_conflict))
 
 
 def _removal_content(library: Library, plan: PurgePlan, first: Sequence[MemoryEntry]) -> Content:
-    """Categories and extent of what is deleted, where it goes, and the first memories."""
+    """Describe a deletion: categories, size, age, how to undo it, and the first memories."""
     from zeroclaw_tui.curation.outcome import superseded_sentence
     from zeroclaw_tui.memory.secret_text import masked
 
@@ -262,7 +262,7 @@ def _removal_content(library: Library, plan: PurgePlan, first: Sequence[MemoryEn
 
 
 def restore_question(conflicts: Conflicts) -> Question[OnConflict]:
-    """What is in the way of the memories to restore, and what restoring would change; gives the choice."""
+    """Ask how to restore memories with conflicts; shows the conflicts and what a restore would change."""
     from zeroclaw_tui.tui.dialogs import Answer, Question, difference_content
 
     parts: list[Content] = []
@@ -282,5 +282,5 @@ def restore_question(conflicts: Conflicts) -> Question[OnConflict]:
 
 
 def key_words(key: str) -> str:
-    """A key within a sentence."""
+    """A key as part of a sentence."""
     return cut(one_line(key[: 4 * _MAX_KEY]), _MAX_KEY) or EMPTY_KEY

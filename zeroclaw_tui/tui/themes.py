@@ -1,4 +1,4 @@
-"""Our two themes, and the looks of texts in any theme."""
+"""Our two themes, and the styles of texts in any theme."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 STRONG = "bold"
 ACCENT = "$primary"
 STRONG_ACCENT = "bold $primary"
-LIT = "bold underline $primary"
+HIGHLIGHT = "bold underline $primary"
 MUTED = "$foreground-muted"
 WARNING = "$warning"
 """Styles by theme variable, for `Content.assemble`."""
@@ -28,22 +28,22 @@ LOOKS: Mapping[str, str] = {
     "good": "$success",
     "bad": "$error",
 }
-"""The looks of texts by name."""
+"""The styles of texts by name."""
 SIGN_LOOKS = {"+": LOOKS["good"], "-": LOOKS["bad"], "~": LOOKS["text"], " ": MUTED, "…": LOOKS["faint"]}
-"""The looks of the lines of a difference by sign."""
+"""The styles of the lines of a diff by sign."""
 
 
-def clickable(words: Content | str, style: str, action: str, *given: object) -> Content:
-    """Words that run an action with what is given to it when they are clicked."""
+def clickable(words: Content | str, style: str, action: str, *args: object) -> Content:
+    """Text that runs an action with these arguments when it is clicked."""
     content = words if isinstance(words, Content) else Content.styled(words, style)
-    return content.stylize(Style.from_meta({"@click": (action, given)}))
+    return content.stylize(Style.from_meta({"@click": (action, args)}))
 
 
-def _shared(accent: str, ground: str) -> dict[str, str]:
-    """What our themes have in their accent, and on the ground of the whole."""
-    grounds = ("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active")
+def _shared(accent: str, background: str) -> dict[str, str]:
+    """The variables of our themes in the accent and background colour."""
+    backgrounds = ("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active")
     return {
-        **dict.fromkeys((*grounds, "scrollbar-corner-color", "block-cursor-foreground"), ground),
+        **dict.fromkeys((*backgrounds, "scrollbar-corner-color", "block-cursor-foreground"), background),
         **dict.fromkeys(("block-cursor-background", "scrollbar-active"), accent),
         "block-cursor-text-style": "none",
     }
@@ -102,14 +102,14 @@ ZEROCLAW_LIGHT = Theme(
 )
 
 ANSI_DARK = replace(BUILTIN_THEMES["ansi-dark"], primary="ansi_bright_blue")
-"""Textual's own theme of sixteen colours; the plain blue of most terminals can hardly be read on black."""
+"""Textual's theme with sixteen colours, in bright blue, because plain blue is hardly readable on black."""
 
 
 def first_theme(environment: Mapping[str, str], colours: str | None) -> str:
-    """The theme to start with: ours, or the terminal's own colours where it has but sixteen.
+    """Choose the first theme: ours, or the terminal's own colours if it has only sixteen.
 
-    `colours` is the name that Rich has for what a terminal can show. Dark or light goes by COLORFGBG, in which
-    terminals (rxvt, Konsole, iTerm2) name the colours of text and ground by their numbers, "0;15" for black on white.
+    `colours` is Rich's name of the terminal's colour system. COLORFGBG tells dark from light: terminals (rxvt, Konsole,
+    iTerm2) set it to the numbers of the text and background colour, "0;15" for black on white.
     """
     is_light = environment.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
     if colours == "standard":
@@ -118,7 +118,7 @@ def first_theme(environment: Mapping[str, str], colours: str | None) -> str:
 
 
 def own_variables(theme: Theme) -> dict[str, str]:
-    """The colours of scores and of what is quiet, for a theme that does not name them."""
+    """The colours of scores and of faint text, for a theme that does not define them."""
     if theme.ansi:
         return {"score-vector": "ansi_cyan", "score-keyword": "ansi_yellow", "faint": "ansi_bright_black"}
     ours = ZEROCLAW_DARK if theme.dark else ZEROCLAW_LIGHT

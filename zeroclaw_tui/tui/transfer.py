@@ -1,6 +1,6 @@
-"""Export, import, a copy to another store, and a database created from its snapshot.
+"""Export, import, copy to another store, and create a database from its snapshot.
 
-Each asks with its plan, shows its progress, and gives a report.
+Each operation shows its plan and asks, shows its progress, and returns a report.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 
 
 async def export_shown(app: App[Any], library: Library, view: View, now: datetime, patience: float) -> str | None:
-    """Ask for the file, and export what the list shows; gives the report, None when cancelled."""
+    """Ask for the file, and export the listed memories; returns the report, None if cancelled."""
     chosen, narrowed = view.listing_filter(now), _narrowed_words(view)
     count = await count_matching(library.memory, chosen)
     if hidden := await library.superseded_hidden(chosen):
@@ -69,28 +69,28 @@ async def export_shown(app: App[Any], library: Library, view: View, now: datetim
         return None
     export = partial(export_file, library, chosen, path, how, vectors=vectors, overwrite=is_there)
     done = await with_progress(app, f"Exporting {counted(count)}", count, patience, export)
-    # Vectors were left out of JSONL by choice. The name comes last and without a full stop, which would wrap.
+    # Vectors were left out of JSONL by choice. The path is last, without a full stop that could wrap.
     lost = "" if how == "jsonl" else f". {' '.join(done.lost)}"
     return shown_words(f"{counted(done.count)}, {size_shown(done.size)}, exported to {path}{lost}")
 
 
 def _format(path: Path) -> ExportFormat:
-    """The format of a file's name. Raises UsageError for a name of no format."""
+    """The format of a file name. Raises UsageError for an unknown suffix."""
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError("The file name has no known ending.", hint=f"Use {', '.join(SUFFIXES)}.")
     return SUFFIXES[path.suffix.lower()]
 
 
 async def import_file(app: App[Any], library: Library, patience: float) -> Outcome | None:
-    """Ask for a file, show the plan, and import it; None when cancelled."""
+    """Ask for a file, show the plan, and import it; None if cancelled."""
     about = "An export of this program, or a file or directory of another tool."
     values = await app.push_screen_wait(path_form("Import which file?", about))
     if values is None:
         return None
     path, target, with_flagged = path_typed(values["path"]), Target.of(library), False
     while True:
-        look = partial(plan_import, target, path, with_flagged=with_flagged)
-        plan = await with_progress(app, f"Reading {clean(path.name)}", 0, patience, look)
+        read = partial(plan_import, target, path, with_flagged=with_flagged)
+        plan = await with_progress(app, f"Reading {clean(path.name)}", 0, patience, read)
         outcome = await import_planned(app, target, plan, patience)
         if outcome != _FLAGGED:
             return outcome
@@ -100,7 +100,7 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
 async def import_planned(
     app: App[Any], target: Target, plan: Plan, patience: float
 ) -> Outcome | Literal["flagged"] | None:
-    """Ask with a plan, and import it; None when cancelled, "flagged" where the flagged memories are wanted too."""
+    """Show a plan, ask, and import; None if cancelled, "flagged" if the flagged memories are to be included."""
     answers: list[Answer[Any]] = [*_answers(plan, "Import", "here", "the trash")]
     if plan.flagged:
         remark = "texts with a secret or a threat"
@@ -109,14 +109,14 @@ async def import_planned(
     policy = await app.push_screen_wait(Question(_import_title(plan), _plan_body(plan), "Cancel", answers))
     if policy is None or policy == _FLAGGED:
         return policy
-    count, bring = plan.brings(policy), partial(import_memories, target, plan, policy)
-    return await with_progress(app, f"Importing {counted(count)}", count, patience, bring)
+    count, run = plan.brings(policy), partial(import_memories, target, plan, policy)
+    return await with_progress(app, f"Importing {counted(count)}", count, patience, run)
 
 
 async def copy_to(
     app: App[Any], library: Library, candidate: Candidate, profile: str | None, patience: float
 ) -> str | None:
-    """Compare, ask, copy and verify; gives the report, None when cancelled. Raises InspectorError kinds."""
+    """Compare, ask, copy and verify; returns the report, None if cancelled. Raises InspectorErrors."""
     from zeroclaw_tui.curation.transfer.copy import copy_memories, plan_copy
 
     target = await Target.at(candidate.config, profile)
@@ -125,13 +125,13 @@ async def copy_to(
         plan = await with_progress(app, f"Comparing with {clean(candidate.location)}", 0, patience, compare)
         most, to = plan.new + plan.taken, clean(target.location)
         title = f"Copy {counted(most)} to {to}?" if most else f"{to} already has all of them"
-        asking = Question(
+        question = Question(
             title if plan.count else "Nothing to copy",
             Content.assemble(_plan_body(plan), (f"\n{clean(library.memory.about.location)} is not changed.", MUTED)),
             "Cancel",
             _answers(plan, "Copy", "there", "its trash"),
         )
-        policy = await app.push_screen_wait(asking)
+        policy = await app.push_screen_wait(question)
         if policy is None:
             return None
         count, copy = plan.brings(policy), partial(copy_memories, library, target, _EVERYTHING, policy)
@@ -144,7 +144,7 @@ async def copy_to(
 async def make_from_snapshot(
     app: App[Any], config: MemoryConfig, version: str | None, then: Callable[[], object]
 ) -> None:
-    """Ask with what the snapshot holds; on yes make the database for ZeroClaw of that version, then call `then`."""
+    """Show the snapshot's content and ask; on yes create the database for that ZeroClaw version and call `then`."""
     from zeroclaw_tui.curation.formats.snapshot import NAME
     from zeroclaw_tui.curation.snapshot import place_of, plan_hydrate
 
@@ -161,7 +161,7 @@ async def make_from_snapshot(
     )
     question = yes_or_no("Create the database from the snapshot?", body, "Create")
     if await app.push_screen_wait(question):
-        # A worker of its own: quitting waits for this one, which asks nothing.
+        # In a separate worker that asks nothing, so that quitting can wait for it.
         app.run_worker(_make(app, target, plan, then), group="make-store")
 
 
@@ -178,7 +178,7 @@ async def _make(app: App[Any], target: Target, plan: Plan, then: Callable[[], ob
 
 
 def _narrowed_words(view: View) -> str:
-    """Which memories the list shows, in words."""
+    """Describe which memories the list shows."""
     parts = [chip.words for chip in view.chips]
     if view.mode in FINDS and view.query:
         parts.append(f"{'matches' if view.mode is Mode.REGEX else 'contains'} “{one_line(view.query)[:60]}”")
@@ -189,7 +189,7 @@ def _narrowed_words(view: View) -> str:
 
 
 def _import_title(plan: Plan) -> str:
-    """The question of a plan."""
+    """The title of the question about an import."""
     name = cut(clean(plan.file.name), 40)
     if not plan.count:
         return f"{name} has no memories"
@@ -199,7 +199,7 @@ def _import_title(plan: Plan) -> str:
 
 
 def _plan_body(plan: Plan) -> Content:
-    """What is new, what already exists, what is created first, and what gets lost."""
+    """Describe a plan: new memories, existing ones, what is created first, and what gets lost."""
     parts: list[str | tuple[str, str]] = [" · ".join(plan.counts())]
     if plan.samples:
         keys = first_names(list(map(key_words, plan.samples)), plan.taken, most=4, longest=24)
@@ -214,20 +214,20 @@ def _line(sentence: str) -> str:
     return cut(clean(sentence), 130)
 
 
-def _answers(plan: Plan, does: str, where: str, goes: str) -> list[Answer[OnClash]]:
-    """The answers for the new memories, and for those whose key is taken: overwrite, or keep both."""
+def _answers(plan: Plan, verb: str, where: str, trash: str) -> list[Answer[OnClash]]:
+    """The answers: import the new memories; for keys that are taken, also overwrite or keep both."""
     new, taken = plan.new, plan.taken
     if not taken:
-        return [Answer("y", f"{does} the {new:,} new", "skip")] if new else []
+        return [Answer("y", f"{verb} the {new:,} new", "skip")] if new else []
     others = "the other one is not changed" if taken == 1 else f"the other {taken:,} are not changed"
     only_new: list[Answer[OnClash]] = [Answer("s", f"Only the {new:,} new", "skip", f"{others} {where}")]
     return [
         *(only_new if new else []),
-        Answer("o", f"Overwrite {taken:,}", "overwrite", f"the versions {where} go to {goes}"),
+        Answer("o", f"Overwrite {taken:,}", "overwrite", f"the versions {where} go to {trash}"),
         Answer("r", f"Keep both ({taken:,})", "rename", "under new keys"),
     ]
 
 
 def clean(text: str) -> str:
-    """A path, an address or a server's own words as one line without secrets."""
+    """A path, an address or a server's message as one line without secrets."""
     return one_line(shown_words(text))

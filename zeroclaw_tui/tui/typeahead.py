@@ -1,4 +1,4 @@
-"""Type-ahead: keys are delivered one at a time, so that each reaches the screen and the focus it was typed for."""
+"""Type-ahead: deliver keys one at a time, so that each reaches the screen and focus it was typed for."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ Reason = Literal["key", "screen", "change"]
 
 @dataclass
 class KeyProbe(Message):
-    """Follows a key through the message queues; one that comes back to the app has passed them all."""
+    """Follows a key through the message queues; when it is back at the app, it has passed all of them."""
 
     rounds: int
 
 
 class TypeAhead(App[Result], Generic[Result]):
-    """An app that delivers a key when the key before it has done all it does, new screens and focus included.
+    """An app that delivers a key only after all effects of the previous key, including new screens and focus.
 
-    Textual passes a key from queue to queue, so that a key which follows at once would still find the old focus. Keys
-    wait for three reasons: the key before is under way; a screen opens, and keys wait for its first rows; a change is
+    Textual passes a key from queue to queue, so that an immediately following key would still find the old focus. Keys
+    wait for three reasons: the previous key is being handled; a screen opens and has no rows yet; a change is being
     prepared or made (`hold_keys`).
     """
 
     def __init__(self, key_timeout: float) -> None:
-        """After `key_timeout` seconds the next key is delivered if nothing reports the end of the last."""
+        """After `key_timeout` seconds the next key is delivered even if the previous one does not seem finished."""
         super().__init__()
         self._key_timeout = key_timeout
         self._waiting_keys: deque[Key | Paste] = deque()
@@ -57,7 +57,7 @@ class TypeAhead(App[Result], Generic[Result]):
             await self._deliver(event)
 
     def hold_keys(self) -> None:
-        """Let keys wait for the question that this screen is about to ask, or for the end of its change."""
+        """Make keys wait for the question that this screen is about to ask, or for the end of its change."""
         self._changing = self.screen
         self._reasons.add("change")
 
@@ -69,7 +69,7 @@ class TypeAhead(App[Result], Generic[Result]):
         self.call_next(self._resume, "change")
 
     async def _deliver(self, event: Key | Paste) -> None:
-        # While the app ends there is no screen left.
+        # While the app exits, there is no screen.
         if not self.screen_stack or (isinstance(event, Key) and self._is_too_early(event)):
             return
         if isinstance(event, Paste) and isinstance(self.focused, Input):
@@ -79,7 +79,7 @@ class TypeAhead(App[Result], Generic[Result]):
         self._timer = asyncio.get_running_loop().call_later(self._key_timeout, self.call_next, self._resume, "key")
         target, self._pressed_on = self.focused or self.screen, self.screen
         await super().on_event(event)
-        # A key starts an action, that posts a message, and that another one, which moves the focus.
+        # A key may start an action that posts a message that posts another one, which moves the focus.
         if not target.post_message(KeyProbe(3)):
             await self._resume("key")
 
@@ -99,7 +99,7 @@ class TypeAhead(App[Result], Generic[Result]):
     def _screen_opens(self, screen: Screen[Any]) -> None:
         self._reasons.add("screen")
         if screen is self._changing:
-            # The question is answered, and the change begins.
+            # The question was answered, and the change begins.
             self._reasons.add("change")
         if not screen.call_after_refresh(self._screen_drawn, screen):
             self.call_next(self._resume, "screen")
@@ -107,7 +107,7 @@ class TypeAhead(App[Result], Generic[Result]):
     async def _screen_drawn(self, screen: Screen[Any]) -> None:
         self._drawn_at.setdefault(screen, Message().time)
         if self._pressed_on not in self.screen_stack:
-            # A widget that the key closed gets no events, so nothing reports the end of the key.
+            # A widget closed by the key gets no more events, so no probe reports the end of the key.
             await self._resume("key")
         if getattr(screen.focused, "is_filled", True):
             await self._screen_ready(screen)
@@ -115,13 +115,13 @@ class TypeAhead(App[Result], Generic[Result]):
             asyncio.get_running_loop().call_later(self._key_timeout, self.call_next, self._screen_ready, screen)
 
     async def on_table_list_filled(self, event: Any) -> None:
-        # A list without rows may be hidden by now, and has lost the focus then.
+        # An empty list may already be hidden, and then it has lost the focus.
         if self.screen.focused in (event.table, None):
             await self._screen_ready(self.screen)
 
     async def _screen_ready(self, screen: Screen[Any]) -> None:
         if not self.screen_stack or screen is not self.screen:
-            # Keys wait for the screen that has come over it since.
+            # Keys wait for the screen that has opened on top since.
             return
         if screen is self._changing:
             await self._resume("screen")
@@ -130,7 +130,7 @@ class TypeAhead(App[Result], Generic[Result]):
             await self._resume("screen", "change")
 
     def _is_too_early(self, key: Key) -> bool:
-        """Whether a key was typed before its screen was drawn, whose question cannot be undone (`must_be_seen`)."""
+        """Whether a key was typed before its screen was drawn, although the screen `must_be_seen` first."""
         if key.key == "escape" or not getattr(self.screen, "must_be_seen", False):
             return False
         return key.time < self._drawn_at.get(self.screen, inf)

@@ -1,4 +1,4 @@
-"""What the list of memories shows: the view, and the page that answers it with its sentences."""
+"""The state of the list of memories: the view, and the page with the store's answer and its sentences."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 Part = Literal["category", "session", "agent", "namespace", "age", "superseded"]
 NO_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
-"""The moment that ages count to before a store has answered."""
+"""The time for ages before a store has answered."""
 PARTS: tuple[Part, ...] = ("category", "session", "agent", "namespace", "age", "superseded")
 _SINGLE: tuple[Part, ...] = ("age", "superseded")
-"""Of these at most one value narrows the list."""
+"""Parts with at most one selected value."""
 EmptyWords = tuple[str, str, tuple[tuple[str, str], ...]]
 Narrowed = tuple[tuple[Part, str], ...]
 
@@ -37,10 +37,10 @@ Narrowed = tuple[tuple[Part, str], ...]
 class Pace:
     """The timing of the inspector.
 
-    `debounce` and `poll` are seconds: of rest before a search starts, and between two looks for changes (None: never).
-    `patience` is how many seconds a change may take before its progress is shown. After `overdue` seconds the next key
-    is taken although the one before seems not to have come to its end, or what it opened has no rows yet. `stopwatch`
-    gives the seconds that search times are read from.
+    All times are in seconds. A search starts `debounce` after the last key; the store is polled for changes every
+    `poll` (None: never). A change shows its progress after `patience`. The next key is delivered after `overdue`, even
+    if the previous one seems unfinished or the screen that it opened has no rows yet. `stopwatch` is the clock of
+    search times.
     """
 
     debounce: float = 0.12
@@ -51,7 +51,7 @@ class Pace:
 
 
 class Mode(StrEnum):
-    """The ways to search: as the agent recalls, and the three a person finds by."""
+    """The ways to search: the agent's recall, and three ways to find memories."""
 
     RECALL = "recall"
     CONTAINS = "contains"
@@ -60,7 +60,7 @@ class Mode(StrEnum):
 
 
 FINDS = (Mode.CONTAINS, Mode.REGEX)
-"""The modes that narrow the list to what they find."""
+"""The modes that filter the list."""
 
 AGES: Mapping[str, tuple[int | None, int | None]] = {
     "today": (None, 1),
@@ -68,13 +68,13 @@ AGES: Mapping[str, tuple[int | None, int | None]] = {
     "this month": (7, 30),
     "older": (30, None),
 }
-"""Memories created more than, and less than, so many days ago."""
+"""Each age as the minimum and maximum number of days since creation."""
 _CHIPS = {
     ("age", "older"): "older than 30 d",
     ("superseded", "show"): "with superseded",
     ("superseded", "only"): "superseded only",
 }
-"""Values that a chip says in other words."""
+"""The texts of values whose chip is not just the value."""
 ORDERS: tuple[tuple[Sort, str, str], ...] = (
     (Sort(SortField.AGE, True), "newest first", "oldest first"),
     (Sort(SortField.STORED, True), "last stored first", "first stored first"),
@@ -84,11 +84,11 @@ ORDERS: tuple[tuple[Sort, str, str], ...] = (
     (Sort(SortField.CONTENT, False), "by content", "by content, backwards"),
     (Sort(SortField.SIZE, True), "biggest first", "smallest first"),
 )
-"""Each column in the order a person wants first, in words, and the words of the same turned round."""
+"""The sort orders, each with its description and that of the reverse order."""
 
 
 class Chip(NamedTuple):
-    """One value that narrows the list, and the words on its chip."""
+    """A selected filter value, and the text on its chip."""
 
     part: Part
     value: str
@@ -97,36 +97,36 @@ class Chip(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The values that narrow the list, the order, and the search with its mode."""
+    """The selected filter values, the order, and the search with its mode."""
 
     narrowed: Narrowed = ()
-    """Each value with its part, in the order in which they were chosen."""
+    """Each selected value with its part, in the order of selection."""
     sort: Sort = NEWEST_STORED
     mode: Mode = Mode.RECALL
     query: str = ""
     similar_to: MemoryEntry | None = None
-    """In the mode "similar", the memory that others are compared with; None compares them with the query."""
+    """In mode "similar", the memory to compare with; None compares with the query."""
 
     @property
     def scope(self) -> tuple[Narrowed, MemoryFilter]:
-        """What the counts and the rows depend on, besides the moment."""
+        """All that counts and rows depend on, except the time."""
         return self.narrowed, self.text_filter
 
     @property
     def is_recall(self) -> bool:
-        """True when the list shows a ranking: what the agent recalls, or what is similar."""
+        """Whether the list shows a ranking: an agent's recall, or similar memories."""
         return self.is_similar or (self.mode is Mode.RECALL and bool(self.query.strip()))
 
     @property
     def title(self) -> str:
-        """What the list shows, in a word or two."""
+        """The title of the list."""
         if self.is_similar:
             return "Similar memories"
         return "Recall" if self.is_recall else "Memories"
 
     @property
     def is_similar(self) -> bool:
-        """True when the list shows memories similar to the query."""
+        """Whether the list shows memories similar to the query."""
         return self.mode is Mode.SIMILAR and bool(self.query.strip())
 
     @property
@@ -137,7 +137,7 @@ class View:
         return MemoryFilter(regex=self.query or None) if self.mode is Mode.REGEX else MemoryFilter()
 
     def values(self, part: Part) -> tuple[str, ...]:
-        """The values of a part that narrow the list."""
+        """The selected values of a part."""
         return tuple(value for one, value in self.narrowed if one == part)
 
     @property
@@ -146,20 +146,20 @@ class View:
         return Superseded(next(iter(self.values("superseded")), Superseded.HIDE))
 
     def toggled(self, part: Part, value: str) -> View:
-        """With one value switched on or off."""
+        """Select or deselect a value."""
         chosen = (part, value)
         others = self._without(part) if part in _SINGLE else tuple(one for one in self.narrowed if one != chosen)
         return replace(self, narrowed=others if chosen in self.narrowed else (*others, chosen))
 
     def cleared(self) -> View:
-        """With no filter at all; search and order stay."""
+        """Deselect all values; search and order stay."""
         return replace(self, narrowed=())
 
     def _without(self, part: Part) -> Narrowed:
         return tuple(one for one in self.narrowed if one[0] != part)
 
     def shell_options(self, now: datetime) -> str:
-        """The filter as the commands of the shell take it, quoted."""
+        """The filter as quoted options of a shell command."""
         narrowed, words = self.listing_filter(now), []
         for part in ("category", "session", "agent", "namespace"):
             words += [word for value in getattr(narrowed, part) or () for word in (f"--{part}", value)]
@@ -170,13 +170,13 @@ class View:
         return shlex.join(one_line(word) for word in words)
 
     def sorted_by(self, chosen: SortField) -> View:
-        """By that field in its first order, or turned round when it is the field already."""
+        """Sort by a field, or reverse the order if the list is sorted by it."""
         if self.sort.field is chosen:
             return replace(self, sort=Sort(chosen, not self.sort.descending))
         return replace(self, sort=next(sort for sort, *_ in ORDERS if sort.field is chosen))
 
     def part_of(self, entry: MemoryEntry) -> tuple[Part, str]:
-        """What the memories most like this one share with it: its session, else its category, else its agent."""
+        """The value to filter by for memories related to an entry: its session, else category, else agent."""
         if entry.session_id:
             return "session", entry.session_id
         if entry.category or not entry.agent:
@@ -185,12 +185,12 @@ class View:
 
     @property
     def chips(self) -> tuple[Chip, ...]:
-        """What narrows the list, in the order of the facets."""
+        """The selected values as chips, in the order of the facets."""
         chosen = sorted(self.narrowed, key=lambda one: PARTS.index(one[0]))
         return tuple(Chip(*one, _CHIPS.get(one) or value_words(*one)) for one in chosen)
 
     def listing_filter(self, now: datetime) -> MemoryFilter:
-        """The filter of the list at this moment, the text to find included when that is the mode."""
+        """The filter of the list at a given time, including the text if the mode filters."""
         over, under = AGES.get("".join(self.values("age")), (None, None))
         return self.text_filter.but(
             **{part: self.values(part) or None for part in PARTS if part not in _SINGLE},
@@ -200,14 +200,14 @@ class View:
         )
 
     def facet_filters(self, now: datetime) -> dict[Part, MemoryFilter]:
-        """For each part that narrows: the filter without it, so that its other values keep their counts."""
+        """The filter without each selected part, for the counts of the other values of that part."""
         parts = dict.fromkeys(part for part, _ in self.narrowed if part != "superseded")
         return {part: replace(self, narrowed=self._without(part)).listing_filter(now) for part in parts}
 
     def request(self, now: datetime, config: MemoryConfig, limit: int | None = None) -> RecallRequest:
-        """The recall: one session, the agents with those they may read, and one namespace of the filter count.
+        """The recall of the view: uses one session, the agents with those they may read, and one namespace.
 
-        `limit` is that of another program's recall, None for a turn of ZeroClaw's.
+        `limit` is that of another program's recall; None is the limit of a ZeroClaw turn.
         """
         from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 
@@ -224,7 +224,7 @@ class View:
 
     @property
     def ignored(self) -> tuple[Chip, ...]:
-        """The chips that do not filter the current list: a recall knows an agent, one session and one namespace."""
+        """The chips that do not apply: a recall only filters by agent, one session and one namespace."""
         if not self.is_recall:
             return ()
         known = ("agent", *(part for part in ("session", "namespace") if _only(self.values(part))))
@@ -232,7 +232,7 @@ class View:
 
 
 def order_words(sort: Sort) -> str:
-    """An order as it is over the list."""
+    """The description of an order above the list."""
     first, words, turned = next(order for order in ORDERS if order[0].field is sort.field)
     return words if sort == first else turned
 
@@ -254,32 +254,32 @@ def _days_before(now: datetime, days: int | None) -> str | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Page:
-    """A view, and what the store has answered to it so far, besides the rows of the list; and the sentences on both."""
+    """A view with the store's answer so far, except the rows of the list, and sentences about both."""
 
     view: View = field(default_factory=View)
     now: datetime = NO_MOMENT
-    """The moment that ages count to."""
+    """The time for ages."""
     is_answered: bool = False
-    """Whether the rows are those of this view, and not of the view before."""
+    """Whether the rows belong to this view rather than to the previous one."""
     recall: RecallResult | None = None
     vector_words: str = ""
-    """What a recall is still waiting for."""
-    lights: Highlights = NO_HIGHLIGHTS
+    """The vector step that a recall is waiting for, in words."""
+    highlights: Highlights = NO_HIGHLIGHTS
     milliseconds: float | None = None
     counts: Counts | None = None
     other_counts: Mapping[Part, Counts] = field(default_factory=dict)
-    """For each part that narrows: the counts without it."""
+    """For each part with selected values: the counts without that part."""
     scope: tuple[Narrowed, MemoryFilter] | None = None
-    """What was counted."""
+    """The scope of the counts."""
     found: int | None = None
-    """How many memories contain the query of a recall."""
+    """The number of memories that contain the query of a recall."""
     bad_pattern: UsageError | None = None
-    """Why a half typed pattern cannot be read: the rows are those of the search before."""
+    """Why an incomplete pattern is invalid; the rows are then those of the previous search."""
     error: InspectorError | None = None
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What the list holds; nothing while it is being counted."""
+        """Facts about the list; () until it is counted."""
         counts = self.counts
         if counts is None:
             return ()
@@ -292,7 +292,7 @@ class Page:
 
     @property
     def search_facts(self) -> tuple[str, ...]:
-        """The numbers of a search and the filters that count for it, the weightiest first."""
+        """The numbers of a search and the filters that apply to it, the most important first."""
         view, recall = self.view, self.recall
         if self.bad_pattern is not None:
             return (self._pattern_words,)
@@ -307,10 +307,10 @@ class Page:
         return (f"limit {recall.request.limit}", *threshold, *took, *scope)
 
     def status(self, marked: int, hint: str) -> tuple[str, ...]:
-        """The line under the list: how many memories are marked, and the result of a search; without one a hint."""
+        """The line under the list: the number of marks, and the result of a search or a hint."""
         marks = f"● {marked:,} marked" if marked else ""
         if self.bad_pattern is not None:
-            # A narrow search line has no room for it, and the rows look like an answer.
+            # A narrow search line has no room for it, and the rows look like a result.
             return marks, f"the pattern {self._pattern_words}", "the list shows the previous search"
         if marked:
             hint = f"d deletes {'it' if marked == 1 else 'them'}, * * unmarks all"
@@ -325,7 +325,7 @@ class Page:
         if recall.mode == SIMILAR:
             return f"{count} similar", *recall.notes, self._ignored_words
         so_far = " so far" if recall.awaits_vector else ""
-        # Where recall does not narrow by the filters, what passes them is no whole to count from.
+        # If the recall ignores filters, the filtered count is not the total that it ranks.
         of_all = f" of {self.counts.total:,}" if self.counts is not None and not self._ignored_words else ""
         return (
             f"{count} shown{of_all}",
@@ -338,7 +338,7 @@ class Page:
         )
 
     def why_empty(self, memory: Memory, *, can_write: bool) -> EmptyWords:
-        """Why the list is empty, what would fill it, and which key does that."""
+        """Say why the list is empty, what would fill it, and which keys help."""
         view, hidden = self.view, self.counts.superseded if self.counts is not None else 0
         query = f"“{one_line(view.query)[:60]}”"
         filters = (("F", "change the filters"),) if view.chips or hidden else ()
@@ -364,7 +364,7 @@ class Page:
 
     @property
     def _ignored_words(self) -> str:
-        """The filters that a ranking ignores, so that its results do not look filtered."""
+        """Name the filters that a ranking ignores, so that its results do not look filtered."""
         words, mode = [chip.words for chip in self.view.ignored], self.view.mode
         return f"{mode} ignores the filter{'' if len(words) == 1 else 's'} {', '.join(words)}" if words else ""
 

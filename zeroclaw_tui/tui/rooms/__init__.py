@@ -1,1 +1,1 @@
-"""The rooms of the inspector: each one thing a person does, on a screen of its own."""
+"""The rooms of the inspector, each a screen for one task."""

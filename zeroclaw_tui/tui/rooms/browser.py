@@ -1,4 +1,4 @@
-"""The room of one store's memories: what its keys do, and what a person changes there."""
+"""The Memories room: the commands on the memories of one store, including all changes."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from zeroclaw_tui.memory.errors import InspectorError, NotReachable
 from zeroclaw_tui.memory.query import VERSIONS, Query
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import are, shell_word
-from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, saying, warn
+from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, say_after, warn
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.rooms.panes import MemoriesRoom
 from zeroclaw_tui.tui.store_room import stored_row
 from zeroclaw_tui.tui.widgets.lines import notices_of
 from zeroclaw_tui.tui.widgets.memory_list import is_from_lucid
 
-# What a change needs is imported when one is made.
+# Modules for changes are imported on use.
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.outcome import Outcome, PurgePlan
     from zeroclaw_tui.curation.traces.search import TextPlace
 
 BROWSER_COMMANDS = (
-    # With priority it is done before the next key is looked at, so that fast typing goes where it is meant to.
+    # With priority it runs before the next key is handled, so that fast typing reaches the right widget.
     Command("search", "slash", "search", "Search the memories", True, priority=True,
             synonyms="find query look for recall", shell="recall {query}"),
-    # While a memory is read on the whole screen, where these keys would scroll.
+    # These replace scrolling while a memory is read on the whole screen.
     Command("next", "j", "next", "While reading: the next memory", True, priority=True, listed=False),
     Command("previous", "k", "previous", "While reading: the previous memory", True, priority=True, listed=False),
     Command("explain", "x", "explain", "Explain why this memory is recalled or not", True,
@@ -100,34 +100,34 @@ NEEDS_NO_MEMORIES = frozenset({
     "step_out", "reload", "no_filter", "notices", "keys", "hygiene", "health", "change_theme",
     "command_palette", "quit", "memories", "upkeep", "changes", "stores",
 })  # fmt: skip
-"""What can also be done where nothing is ever stored."""
+"""Commands that are available for the backend none."""
 NO_SNAPSHOT = (
     "ZeroClaw writes and reads MEMORY_SNAPSHOT.md only for SQLite and Lucid; export writes the memories of every store."
 )
 _UNKNOWN_OF_LUCID = frozenset({
     "edit", "edit_in_editor", "re_embed", "mark", "delete", "erase", "show_again", "history", "explain", "similar",
 })  # fmt: skip
-"""What cannot be done to it."""
+"""Commands that do not work for results of the lucid program."""
 
 
 class BrowserRoom(MemoriesRoom):
-    """Browse, search, filter, read and change one store; another store gets another room."""
+    """Browse, search, filter, read and change one store; each store has a room of its own."""
 
     KEYS = BROWSER_COMMANDS
 
     _copies: Sequence[TextPlace] = ()
-    """Other copies of the text that was deleted or edited last."""
+    """Other copies of the last deleted or edited text."""
 
     async def after_change(self) -> None:
-        self.look_again()
+        self.reload_view()
 
     def why_dimmed(self, action: str) -> str | None:
-        """Why a command cannot be done now, in a sentence; None when it can."""
+        """Say why a command is not available now; None if it is."""
         takes_marks = action in ("delete", "erase") and self._takes_marks
         return why_dimmed(action, self.library, None if takes_marks else self.rows.selected_result)
 
     def shell_facts(self) -> dict[str, str]:
-        """The store, the query, the filter and the memory under the cursor."""
+        """The store, the query, the filter and the memory under the cursor, for shell commands."""
         facts = super().shell_facts() | {"filter": self.view.shell_options(self.clock())}
         if self.view.query:
             facts["query"] = shell_word(self.view.query)
@@ -137,9 +137,9 @@ class BrowserRoom(MemoriesRoom):
         return facts
 
     def say_failure(self, error: InspectorError) -> None:
-        """One sentence and what to do next; nothing on the screen changes.
+        """Show an error and what to do next; the rest of the screen does not change.
 
-        A store that does not answer has the banner, so that no heap of notices says so.
+        The banner shows that a store does not answer, so that notifications do not pile up.
         """
         if isinstance(error, NotReachable):
             self.show_error(error)
@@ -151,13 +151,13 @@ class BrowserRoom(MemoriesRoom):
         from zeroclaw_tui.tui.dialogs import choose_profile
 
         if await choose_profile(self.app, library):
-            self.look_again()
+            self.reload_view()
 
     def action_copy(self) -> None:
-        self.ask("copy", self._copy)
+        self.run_background("copy", self._copy)
 
     def action_notices(self) -> None:
-        """The notices of this store."""
+        """Show the notices of this store."""
         from zeroclaw_tui.curation.config_choice import describe_choice
         from zeroclaw_tui.tui.dialogs import Page
 
@@ -165,10 +165,10 @@ class BrowserRoom(MemoriesRoom):
         self.app.push_screen(Page("Notices about this store", Content("\n\n".join(map(shown_words, notices)))))
 
     def action_open_tab(self, place: str) -> None:
-        """Go from here to another room, or to a tab of one, with the memory under the cursor where it is about one."""
-        because = self.why_dimmed(place)
-        if because is not None:
-            warn(self, because)
+        """Enter another room or a tab of it, with the memory under the cursor if the room is about one memory."""
+        reason = self.why_dimmed(place)
+        if reason is not None:
+            warn(self, reason)
         elif place == "memories":
             self.show_list()
         elif place == "changes":
@@ -184,18 +184,18 @@ class BrowserRoom(MemoriesRoom):
             self._enter("upkeep:UpkeepRoom", self.library, tab, self.clock, self.pace)
 
     def _open_why(self, tab: str) -> None:
-        # What the lucid program answers is no memory of the store, which nothing could be asked about.
+        # A result of the lucid program is not a memory of the store, so it cannot be explained.
         entry = None if is_from_lucid(self.rows.selected_result) else self.rows.selected_entry
         if entry is None and tab == "explain":
             warn(self, "There is no memory under the cursor.")
         else:
-            self._enter("why:WhyRoom", self.library, tab, entry, self.asked(), self.clock, self.pace)
+            self._enter("why:WhyRoom", self.library, tab, entry, self.recall_request(), self.clock, self.pace)
 
     def action_conversation(self) -> None:
-        """The conversation around what the memory under the cursor was made of."""
+        """Show the conversation that the memory under the cursor comes from."""
         entry = self.entry_here()
         if entry is not None:
-            self.ask("talk", self._show_conversation, entry)
+            self.run_background("talk", self._show_conversation, entry)
 
     async def _show_conversation(self, entry: MemoryEntry) -> None:
         from zeroclaw_tui.curation.conversations import around
@@ -209,11 +209,11 @@ class BrowserRoom(MemoriesRoom):
         if entry is not None:
             self._enter("changes:ChangesRoom", self.library, self.clock, self.pace, entry)
 
-    def _enter(self, room: str, *given: Any) -> None:
-        """Go to another room, which is imported now and no earlier; what it changed shows afterwards."""
+    def _enter(self, room: str, *args: Any) -> None:
+        """Enter another room, which is imported on use; reload the list afterwards if it made changes."""
         module, _, name = room.partition(":")
-        made: Screen[bool] = getattr(import_module(f"zeroclaw_tui.tui.rooms.{module}"), name)(*given)
-        self.app.push_screen(made, lambda has_changed: self.look_again() if has_changed else None)
+        made: Screen[bool] = getattr(import_module(f"zeroclaw_tui.tui.rooms.{module}"), name)(*args)
+        self.app.push_screen(made, lambda has_changed: self.reload_view() if has_changed else None)
 
     @changing
     async def action_create(self, library: Library) -> None:
@@ -244,34 +244,34 @@ class BrowserRoom(MemoriesRoom):
             self._show_written(library, outcome)
 
     def _show_written(self, library: Library, outcome: Outcome) -> None:
-        """One memory was written: it stays under the cursor, and keeps its mark."""
+        """Show a written memory under the cursor; its mark stays."""
         is_new = outcome.verb == "store"
         if outcome.row is None:
-            self.look_again()
+            self.reload_view()
         else:
             entry = outcome.row.entry().excerpt()
             self.rows.put_rows([entry])
-            self.look_again(go_to=entry.handle, edited=None if is_new else entry)
+            self.reload_view(go_to=entry.handle, edited=None if is_new else entry)
         if outcome.action is not None and not is_new:
-            self.ask("copies", self._show_copies_left, library, outcome.action.number, True)
+            self.run_background("copies", self._show_copies_left, library, outcome.action.number, True)
 
     @changing
     async def action_delete(self, library: Library) -> None:
-        plan, takes_all = await self._chosen(library), self._takes_marks and self.rows.marked.every is not None
+        plan, takes_all = await self._chosen(library), self._takes_marks and self.rows.marked.filter is not None
         outcome = await self.delete(library, plan)
         if outcome is None:
             return
         if takes_all and not outcome.cancelled:
             self.rows.set_marks(())
-        elif self.rows.marked.every is None and not outcome.cancelled:
+        elif self.rows.marked.filter is None and not outcome.cancelled:
             deleted = {stamp.id for stamp in plan.stamps} - {*outcome.changed}
             self.rows.set_marks(one for one in self.rows.marks if one not in deleted)
         if outcome.action is not None:
-            self.ask("copies", self._show_copies_left, library, outcome.action.number)
+            self.run_background("copies", self._show_copies_left, library, outcome.action.number)
 
     @changing
     async def action_erase(self, library: Library) -> None:
-        """Erase the marked memories, else a text or the memory under the cursor, from every place."""
+        """Erase the marked memories, else a text or the memory under the cursor, everywhere."""
         from zeroclaw_tui.curation.traces.copies import entries_of
         from zeroclaw_tui.tui.rooms.copies import erase
 
@@ -280,7 +280,7 @@ class BrowserRoom(MemoriesRoom):
         report = await erase(self.app, library, marked, self.pace.patience, here=here)
         if report is not None:
             self.rows.set_marks(())
-            self.look_again()
+            self.reload_view()
 
     @changing
     async def action_re_embed(self, library: Library) -> None:
@@ -303,20 +303,20 @@ class BrowserRoom(MemoriesRoom):
         outcome = await import_file(self.app, library, self.pace.patience)
         if outcome is not None:
             inform(self, outcome.report(" · u"))
-            self.look_again()
+            self.reload_view()
 
     async def _show_copies_left(self, library: Library, action: int, is_edit: bool = False) -> None:
         from zeroclaw_tui.curation.traces.copies import contents_of, find_copies, found_sentence
 
         self._copies = await find_copies(library, await contents_of(library, action))
-        # An edit leaves its old text in every place that cannot be searched; only a find is reported then.
+        # After an edit, places that could not be searched are not reported: they always might have the old text.
         left = found_sentence([copy for copy in self._copies if copy.count is not None or not is_edit])
         if left:
             inform(self, f"{left.rstrip('.')}. Type : copies to see them.")
 
     @changing
     async def action_copies(self, library: Library) -> None:
-        """Other copies of the last deleted text, else of the memory under the cursor."""
+        """Show other copies of the last deleted text, else of the memory under the cursor."""
         from zeroclaw_tui.curation.traces.copies import find_copies
         from zeroclaw_tui.tui.rooms.copies import clean
 
@@ -330,7 +330,7 @@ class BrowserRoom(MemoriesRoom):
         result_line = await clean(self.app, library, found, self.pace.patience)
         if result_line is not None:
             inform(self, result_line)
-            self.look_again()
+            self.reload_view()
 
     async def _copy(self) -> None:
         from zeroclaw_tui.tui.external import copy_text
@@ -343,36 +343,36 @@ class BrowserRoom(MemoriesRoom):
         inform(self, await copy_text(self.app, whole.content))
 
     async def _chosen(self, library: Library) -> PurgePlan:
-        """The marked memories, else the one under the cursor, each as it is now, as a plan."""
+        """Plan to delete the marked memories, else the one under the cursor, each in its current version."""
         from zeroclaw_tui.curation.outcome import PurgePlan
 
         marks, entry = self.rows.marked, self.rows.selected_entry
-        every, is_whole = (marks.every, marks.is_whole) if self._takes_marks else (None, False)
+        marked_filter, is_whole = (marks.filter, marks.is_whole) if self._takes_marks else (None, False)
         what = are(len(marks)) if self._takes_marks else "The selection is"
-        with saying(self, self.pace.patience, lambda: inform(self, f"{what} being read …")):
+        with say_after(self, self.pace.patience, lambda: inform(self, f"{what} being read …")):
             if self._takes_marks:
                 # Deleted memories are left out.
-                if every is None:
+                if marked_filter is None:
                     chosen = await library.memory.rows(Query(VERSIONS, ids=list(marks.ids)))
                 else:
-                    passing = await versions(library.memory, every)
-                    chosen = [version for version in passing if version.id not in marks.ids]
+                    matching = await versions(library.memory, marked_filter)
+                    chosen = [version for version in matching if version.id not in marks.ids]
             else:
                 chosen = [] if entry is None else await versions_at(library.memory, [entry.handle])
-            hidden = 0 if every is None else await library.superseded_hidden(every)
-            # The plan names the filter only where it means all that passes it.
-            return PurgePlan(tuple(chosen), every if is_whole else None, hidden)
+            hidden = 0 if marked_filter is None else await library.superseded_hidden(marked_filter)
+            # The plan names the filter only if it selects all memories that match.
+            return PurgePlan(tuple(chosen), marked_filter if is_whole else None, hidden)
 
     @property
     def _takes_marks(self) -> bool:
-        """Whether a command takes the marked memories: there are some, and no other memory is being read."""
+        """Whether a command applies to the marked memories: there are some, and no memory is open for reading."""
         return len(self.rows.marked) > 0 and not self.has_class("-reading")
 
 
 def why_dimmed(action: str, library: Library, under_cursor: ScoredEntry | None = None) -> str | None:
-    """Why a command cannot be done, in a sentence; None where it can.
+    """Say why a command is not available; None if it is.
 
-    `under_cursor` is the result that the action would take, None where it takes marked memories or a listed one.
+    `under_cursor` is the recall result that the action applies to; None for marked or listed memories.
     """
     memory = library.memory
     if memory.about.keeps_nothing and action not in NEEDS_NO_MEMORIES | WRITING:

@@ -1,4 +1,4 @@
-"""Every change of every session: its rows and its diff, undo and redo, and the trash."""
+"""The Changes room: all changes with their rows and diffs, undo and redo, and the trash."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ COMMANDS = (
 )  # fmt: skip
 _WRITING = frozenset(command.id for command in COMMANDS if command.writes)
 _MOST = 1000
-"""How many changes or rows are shown; the shell lists all."""
+"""The maximum number of changes or rows shown; the shell commands list all."""
 _LOOKS: dict[Sign, str] = {"+": "good", "-": "bad", "~": "muted"}
 
 Place = Literal["changes", "rows", "memory", "deleted"]
-"""What the list shows: changes, the rows of one, those of one memory, or what was deleted."""
+"""The content of the list: changes, the rows of one change, those of one memory, or the trash."""
 Line = Action | Version
 _EMPTY: dict[Place, str] = {
     "changes": "No changes yet. Edits (e), new memories (n) and deletions (d) appear here.",
@@ -62,7 +62,7 @@ _EMPTY: dict[Place, str] = {
 
 
 class ChangesRoom(Listing, StoreRoom):
-    """Every change of the store, or of one memory, the newest first. Gives True when something was changed in it."""
+    """The changes of the store, or of one memory, the newest first. Its result is True if something was changed."""
 
     CSS = "ChangesRoom { background: $background; }"
     PLACE = "changes"
@@ -79,7 +79,7 @@ class ChangesRoom(Listing, StoreRoom):
         self._first: Place = "changes" if memory is None else "memory"
         self._place: Place = self._first
         self._change: Action | None = None
-        """The change whose rows are shown, or were shown last."""
+        """The change whose rows are shown, or were last shown."""
         self.table = TableList[Line](
             lambda _: _columns(self.table.rows, clock()),
             key=lambda line: line.number,
@@ -94,11 +94,11 @@ class ChangesRoom(Listing, StoreRoom):
 
     @property
     def _primary(self) -> str:
-        """What enter does here: open the rows of a change, restore anything else."""
+        """The command of enter: open the rows of a change, or restore a memory."""
         return "open" if self._place == "changes" else "restore"
 
     def why_dimmed(self, action: str) -> str | None:
-        """Why an action cannot be done with what is under the cursor."""
+        """Say why an action is not available for the line under the cursor."""
         if action in _WRITING and self.library.read_only_because is not None:
             return self.library.read_only_because
         line = self.table.selected
@@ -114,7 +114,7 @@ class ChangesRoom(Listing, StoreRoom):
         return None
 
     def shell_facts(self) -> dict[str, str]:
-        """The number of the change under the cursor as well, for the lines of a shell."""
+        """The store, and the number of the change under the cursor, for shell commands."""
         line = self.table.selected
         return super().shell_facts() | ({} if line is None else {"number": str(_number_of(line))})
 
@@ -122,7 +122,7 @@ class ChangesRoom(Listing, StoreRoom):
         await self.run_command(self._primary)
 
     def action_open(self) -> None:
-        """The rows of a change."""
+        """Show the rows of a change."""
         line = self.table.selected
         if isinstance(line, Action):
             self._change = line
@@ -135,7 +135,7 @@ class ChangesRoom(Listing, StoreRoom):
         if not isinstance(line, Version):
             return
         what = key_words(line.row.entry().key)
-        outcome = await self.settled(f"Restoring {what}", 1, partial(restore, library, [line.number]))
+        outcome = await self.run_with_conflicts(f"Restoring {what}", 1, partial(restore, library, [line.number]))
         if outcome is not None:
             inform(self, outcome.report(what=what))
             await self.after_change()
@@ -162,7 +162,7 @@ class ChangesRoom(Listing, StoreRoom):
         self._go_to(self._first if self._place == "deleted" else "deleted")
 
     def step_out(self) -> bool:
-        """From the detail to the list, from the rows to the changes."""
+        """Go from the detail to the list, or from the rows to the changes."""
         if super().step_out():
             return True
         is_further = self._place != self._first
@@ -176,13 +176,13 @@ class ChangesRoom(Listing, StoreRoom):
         start_work(self, "load", self._load_first)
 
     async def _load_first(self) -> None:
-        """Load, and go to the change whose rows were shown last, else to the first row."""
+        """Load, and put the cursor on the change whose rows were last shown, else on the first line."""
         await self.load_now()
         number = self._change.number if self._place == "changes" and self._change is not None else None
         self.table.cursor = next((at for at, row in enumerate(self.table.rows) if row.number == number), 0)
 
     async def load(self) -> None:
-        """Read what is shown here."""
+        """Read the lines of the current place."""
         rows, head = await self._read()
         self.table.empty = _EMPTY[self._place]
         self.table.set_rows(rows)
@@ -190,10 +190,10 @@ class ChangesRoom(Listing, StoreRoom):
         self.query_one(TitleLine).say(*head, shown, self.library.read_only_because or "")
 
     async def _read(self) -> tuple[Sequence[Line], tuple[str, ...]]:
-        """The lines of the place, and the words of its title."""
+        """Read the lines of the place, and the parts of its title."""
         trash, place = self.library.trash, self._place
         if place == "memory" and self._memory is not None:
-            # A version may have given it another key.
+            # A change may have given the memory another key.
             self._memory = await entry_with_id(self.library.memory, self._memory.id) or self._memory
             versions = await trash.history(self._memory.id)
             title = f"{counted(len(versions), 'change')} of {key_words(self._memory.key)}"
@@ -213,7 +213,7 @@ class ChangesRoom(Listing, StoreRoom):
         await self.load_now()
 
     async def _turn(self, library: Library, way: Turn) -> None:
-        """Undo or redo the change under the cursor; a person is asked where only one of its rows is."""
+        """Undo or redo the change under the cursor; asks first if the cursor is on one of several rows."""
         line = self.table.selected
         if line is None:
             return
@@ -227,7 +227,7 @@ class ChangesRoom(Listing, StoreRoom):
         await self.turn(library, way, change.number)
 
     async def about(self, line: Line) -> Content:
-        """The lines and fields of a row; of a change its first rows."""
+        """The diff and changed fields of a row, or the first rows of a change."""
         if isinstance(line, Version):
             return with_difference(_version_content(line), await asyncio.to_thread(_version_lines, line))
         about = _change_content(line, self.clock())
@@ -246,7 +246,7 @@ def _number_of(line: Line) -> int:
 
 
 def _is_undone(line: Line | None) -> bool:
-    """Whether nothing of a line can be undone any more; such a line is crossed out."""
+    """Whether a line is completely undone; such a line is faint."""
     return not line.open if isinstance(line, Action) else isinstance(line, Version) and line.is_undone
 
 
@@ -255,14 +255,14 @@ def _glyph(version: Version) -> Sign:
 
 
 def _state_text(change: Action) -> str:
-    """How much of a change is undone."""
+    """Say how much of a change is undone."""
     if change.open == change.count:
         return ""
     return f"{change.count - change.open:,} of {change.count:,} undone" if change.open else "undone"
 
 
 def _key_of(version: Version) -> str:
-    """The key of a row of a change; of what is no memory, where it is."""
+    """The key of a row of a change; for a row that is not a memory, its location."""
     row = version.row
     return one_line(masked(row.entry().key) if row.table == MEMORIES else mask_secrets(row.id))
 
@@ -273,7 +273,7 @@ def _excerpt_of(version: Version) -> str:
 
 
 def _version_lines(version: Version) -> list[DiffLine]:
-    """The content lines that a change changed; all lines of a stored or deleted memory."""
+    """The diff of the content; all lines of a stored or deleted memory."""
     if version.row.table != MEMORIES:
         return []
     before, after = (row.entry().content if row is not None else "" for row in (version.before, version.after))
@@ -281,7 +281,7 @@ def _version_lines(version: Version) -> list[DiffLine]:
 
 
 def _change_content(change: Action, now: datetime) -> Content:
-    """A change: what, when, to how many rows, and until when it can be undone."""
+    """Describe a change: its title, time, number of rows, and until when it can be undone."""
     facts = [
         f"{time_here(change.at)} ({relative_age(change.at, now)})",
         counted(change.count, "row"),
@@ -292,7 +292,7 @@ def _change_content(change: Action, now: datetime) -> Content:
 
 
 def _version_content(version: Version) -> Content:
-    """When and what, then every field but the content that an edit changed."""
+    """Describe a row of a change: verb, time, key, and the fields changed by an edit, without the content."""
     parts: list[str | tuple[str, str]] = [(version.verb, STRONG), (f"  {time_here(version.at)}", MUTED)]
     parts.append((f"\n{_key_of(version)}", MUTED))
     before, after = version.before, version.after

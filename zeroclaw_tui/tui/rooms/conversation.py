@@ -1,4 +1,4 @@
-"""The conversation that a memory came from, as a page to read."""
+"""A page with the conversation that a memory comes from."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, STRONG_ACCENT
 _MAX_ROLE, _MAX_FACT = 12, 80
 
 
-def conversation_page(talk: Conversation, key: str, now: datetime) -> Page:
-    """The messages of a conversation; the one that the memory of this key came from is marked."""
+def conversation_page(conversation: Conversation, key: str, now: datetime) -> Page:
+    """The messages of a conversation, with a mark at the one that the memory with this key comes from."""
     title = f"The conversation that {shown_line(key, _MAX_FACT) or 'this memory'} came from"
-    session = Content.styled(f"session {shown_line(talk.session, _MAX_FACT)}", MUTED)
-    messages = [_message(one, now, is_source=at == talk.position) for at, one in enumerate(talk.messages)]
-    return Page(title, Content("\n\n").join([session, *messages]))
+    session, source = shown_line(conversation.session, _MAX_FACT), conversation.position
+    messages = [_message(one, now, is_source=at == source) for at, one in enumerate(conversation.messages)]
+    return Page(title, Content("\n\n").join([Content.styled(f"session {session}", MUTED), *messages]))
 
 
 def _message(message: Message, now: datetime, *, is_source: bool) -> Content:
-    """Who, when, and what was said."""
+    """The role, the time and the text of a message."""
     role = "agent" if message.role == "assistant" else shown_line(message.role, _MAX_ROLE) or "?"
     shown_text = display_text(mask_secrets(message.content[:MAX_MESSAGE_LENGTH]))
     return Content.assemble(

@@ -1,4 +1,4 @@
-"""Other copies of a memory's text: cleaning them with undo, or erasing the text everywhere."""
+"""Other copies of a memory's text: clean them with undo, or erase the text everywhere."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from zeroclaw_tui.tui.widgets.table_list import MARKED
 
 
 async def clean(app: App[Any], library: Library, copies: Sequence[TextPlace], patience: float) -> str | None:
-    """Show the places, and clean all that can be once a person confirms it; gives the report, None when nothing was
-    tried. Runs in a worker. Raises InspectorError kinds."""
+    """Show the places, and clean them after confirmation; returns the report, None if nothing was cleaned. Runs in a
+    worker. Raises InspectorErrors."""
     chosen = [] if library.read_only_because else [copy for copy in copies if copy.can_clean]
     title = f"The text is still in {counted(len(copies), 'place')}" if copies else "No other copies were found."
     body = Content.assemble(shown_line(library.read_only_because or ""), *_places(copies))
@@ -43,8 +43,8 @@ async def erase(
     app: App[Any], library: Library, marked: Sequence[MemoryEntry], patience: float, *, here: MemoryEntry | None = None
 ) -> EraseReport | None:
     """Ask for a text to erase with the marked memories, show all places, ask for a typed confirmation, and report the
-    result; None when nothing was erased. Without marks and text the memory `here` is erased. Runs in a
-    worker. Raises InspectorError kinds."""
+    result; None if nothing was erased. Without marks and text, the memory `here` is erased. Runs in a worker. Raises
+    InspectorErrors."""
     what, asks = "a text", "The text to erase (case-insensitive)."
     if marked:
         what = f"{counted(len(marked))} and {'its' if len(marked) == 1 else 'their'} text"
@@ -93,7 +93,7 @@ async def erase(
 
 
 def _places(places: Sequence[TextPlace]) -> Iterator[str | tuple[str, str]]:
-    """A line for each place with its kind, its path and how often the text is there, and why it is not cleaned."""
+    """A line per place with its kind, path and number of occurrences, and why it is not cleaned."""
     for place in places:
         glyph, look = ((MARKED, ACCENT), "") if place.can_clean else ((NO_VALUE, MUTED), MUTED)
         where = f" {place.kind}  {shown_line(with_tilde(place.place))}  {place.count or 0:,}"

@@ -1,4 +1,4 @@
-"""Write one memory: its fields, its content, and both versions after a conflict."""
+"""Edit or write one memory: its fields, its content, and both versions after a conflict."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ FIELDS = {
     "importance": ("importance", "0 to 1"),
     "pinned": ("pinned", ""),
 }
-"""The fields of one line, in order, each with its name on the screen and a hint."""
+"""The single-line fields in order, each with its label and a hint."""
 _OF_EVERY_DRAFT = ("content", "key", "category")
-"""The fields that a new memory has in every store, also where they cannot be changed afterwards."""
+"""The fields of a new memory in every store, even if they cannot be changed afterwards."""
 _NO_YES = ("no", "yes")
 
 
 class EditorScreen(Dialog[Outcome]):
-    """Edit a memory, or write a new one where `row` is None.
+    """Edit a memory, or write a new one if `row` is None.
 
-    Gives what saving did, or None when it was left. What was typed stays until it is saved, or discarded by a yes.
-    `is_outside` opens the content in the person's editor at once, and saves what comes back.
+    The result is the outcome of saving, or None. Typed text stays until it is saved, or discarded after a question.
+    `is_outside` opens the content in the user's editor at once, and saves the result.
     """
 
     CSS_PATH: ClassVar[CSSPathType | None] = [DIALOG_CSS, "editor.tcss"]
@@ -73,10 +73,10 @@ class EditorScreen(Dialog[Outcome]):
         self._content = ContentArea(self._before["content"], why_fixed=self._why_not("content"), id="content")
         self._is_outside = is_outside
         self._edited: Edited | None = None
-        """What came back from the person's editor and is not saved yet."""
+        """The text from the user's editor that is not saved yet."""
         self._is_saving = False
         self._tried: Mapping[str, str] = {}
-        """The changed fields that were tried to be saved last."""
+        """The changed fields of the last attempt to save."""
 
     def compose_answers(self) -> ComposeResult:
         with Vertical(id="form"):
@@ -125,24 +125,24 @@ class EditorScreen(Dialog[Outcome]):
     @on(TextArea.Changed)
     @on(OneOf.Changed)
     def hide_problem(self) -> None:
-        """Say nothing more about values that are no longer those that were tried."""
-        # The message of a letter that was typed before ctrl+s may come after the answer to it.
+        """Hide the message about the last attempt once the values differ from it."""
+        # The event of a letter typed before ctrl+s may arrive after the result of saving.
         if self.changed() != self._tried:
             self._say("")
 
     def changed(self) -> dict[str, str]:
-        """The fields that differ from what was opened, as they are typed."""
+        """The fields that differ from the opened memory, as typed."""
         typed = self._before | field_values(self) | {"content": self._content.content}
         return {name: typed[name] for name, before in self._before.items() if typed[name] != before}
 
     @property
-    def holds_text(self) -> bool:
-        """Whether something was typed that is not saved."""
+    def has_unsaved_text(self) -> bool:
+        """Whether there is unsaved text."""
         changed = self.changed()
         return bool(changed) if self._row is not None else not changed.keys().isdisjoint(("content", "key"))
 
     def action_save(self) -> None:
-        """Save, and leave on success."""
+        """Save, and close on success."""
         if self._row is not None and not self.changed():
             self.dismiss(None)
             return
@@ -153,7 +153,7 @@ class EditorScreen(Dialog[Outcome]):
         self.run_worker(self._save(focused), group="editor-save")
 
     def action_write_outside(self, *, then_save: bool = False) -> None:
-        """Take over what the person's editor left, and `then_save` it, or leave where nothing was changed there."""
+        """Edit the content in the user's editor, and `then_save` it, or close if nothing was changed."""
         try:
             edited = edit_text(self.app, self._content.content)
         except InspectorError as error:
@@ -172,19 +172,19 @@ class EditorScreen(Dialog[Outcome]):
             self.dismiss(None)
 
     def discard_text(self) -> None:
-        """Remove the file that has what the person's editor left."""
+        """Remove the file with the text from the user's editor."""
         if self._edited is not None:
             self._edited.discard()
             self._edited = None
 
     def dismiss(self, result: Outcome | None = None) -> AwaitComplete:
-        """Leave: what was typed is saved, or a person discards it."""
+        """Close, after the text was saved or discarded."""
         self.discard_text()
         return super().dismiss(result)
 
     def action_step_out(self) -> None:
-        """Leave at once, or ask when something was typed."""
-        if self.holds_text:
+        """Close, but ask first if there is unsaved text."""
+        if self.has_unsaved_text:
             question = yes_or_no("Discard your changes?", None, "Discard")
             self.app.push_screen(question, self._discard)
         else:
@@ -195,9 +195,9 @@ class EditorScreen(Dialog[Outcome]):
             self.dismiss(None)
 
     async def _save(self, focused: Widget | None) -> None:
-        """Write what was typed, and leave; a failure is shown, and one types on in the field that was `focused`.
+        """Write the typed values, and close; after a failure, show it, and put the focus back on the `focused` field.
 
-        A row that changed in the meantime is shown next to the typed text, each time it changes.
+        If the row was changed since, ask with both versions, each time that happens.
         """
         base, problem = self._row, ""
         answer: Literal["mine", "theirs"] | None = "mine"
@@ -217,26 +217,26 @@ class EditorScreen(Dialog[Outcome]):
         except InspectorError as error:
             problem = str(error)
         self._is_saving = self.query_one("#form").disabled = False
-        # As when the terminal comes back: nothing is selected.
+        # from_app_focus, so that the text of the field is not selected.
         self.set_focus(focused, from_app_focus=True)
         self._say(problem)
 
     async def _write(self, base: Row | None, values: Mapping[str, Value]) -> Outcome:
-        """Change these fields of a row as it is in `base`, or store a new memory. Raises InspectorError kinds."""
+        """Change these fields of the row `base`, or store a new memory. Raises InspectorErrors."""
         if base is not None:
             return await edit_memory(self._library, base.id, Edit(dict(values)), base.fingerprint)
-        # What is empty is left to the store's default.
-        stated: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
-        if "pinned" in stated:
-            stated["pinned"] = bool(stated["pinned"])
-        stated = {"key": "", "content": "", "agent": field_values(self).get("agent")} | stated
-        return await store_memory(self._library, Draft(**stated))
+        # Empty fields get the store's default.
+        filled: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+        if "pinned" in filled:
+            filled["pinned"] = bool(filled["pinned"])
+        filled = {"key": "", "content": "", "agent": field_values(self).get("agent")} | filled
+        return await store_memory(self._library, Draft(**filled))
 
     def _say(self, sentence: str) -> None:
         self.query_one("#problem", Static).update(display_text(sentence))
 
     def _why_not(self, name: str) -> str | None:
-        """Why a field cannot be changed, as a sentence; None when it can."""
+        """Say why a field cannot be changed; None if it can."""
         is_in_every_store = self._row is None and name in _OF_EVERY_DRAFT
         if not is_in_every_store and (why := why_fixed(self._library.memory, name)):
             return why
@@ -245,14 +245,14 @@ class EditorScreen(Dialog[Outcome]):
 
 
 def _as_typed(name: str, value: Value | bool) -> str:
-    """A value as the form shows it."""
+    """Format a value for the form."""
     if name == "pinned":
         return _NO_YES[bool(value)]
     return "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _stored(name: str, typed: str) -> Value:
-    """A typed text as it is to be stored. Raises UsageError."""
+    """Parse a typed text into the value to store. Raises UsageError."""
     if name == "pinned":
         return int(typed == _NO_YES[1])
     if name == "importance" and typed.strip():
@@ -265,7 +265,7 @@ def _stored(name: str, typed: str) -> Value:
 
 
 def conflict_question(base: Row, theirs: Row) -> Question[Literal["mine", "theirs"]]:
-    """Ask what to do with a memory that is `theirs` now and was `base` when it was opened."""
+    """Ask how to resolve a conflict: the memory was `base` when opened, and is `theirs` now."""
     entry = theirs.entry()
     written = Content.styled(f"The other version, written {absolute_time(entry.updated_at or '')}:\n", MUTED)
     answers: list[Answer[Literal["mine", "theirs"]]] = [

@@ -1,4 +1,4 @@
-"""What rooms share: they are loaded in the background, a list shows all about its row, and tabs of upkeep."""
+"""Base classes of rooms: background loading, a list with the detail of its row, and the tabs of Upkeep."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from zeroclaw_tui.tui.widgets.table_list import MARKED, TableList
 if TYPE_CHECKING:
     Base = Widget
 else:
-    # Not a widget, because Textual takes the styles of the first base that is one.
+    # Not a widget, because Textual uses the styles of the first base class that is one.
     Base = object
 
 
 class Loaded(Base):
-    """Is loaded in the background. A failure is in its banner, remarks on what is shown are in its status bar."""
+    """A widget that loads in the background. Its banner shows a failure, its status bar remarks on the content."""
 
     _loading: Worker[None] | None = None
 
@@ -37,29 +37,29 @@ class Loaded(Base):
         raise NotImplementedError
 
     def status(self) -> Sequence[str]:
-        """The line below what is shown."""
+        """The facts in the status bar."""
         return ()
 
     def show_loaded(self) -> None:
-        """Show what `load` has found, or what was there before it failed."""
+        """Show the result of `load`, or the previous one if it failed."""
         self.query_one(StatusBar).say(*map(shown_words, self.status()))
 
     @property
     def is_loading(self) -> bool:
-        """Whether it loads now."""
+        """Whether it is loading."""
         return self._loading is not None and not self._loading.is_finished
 
     def stop_loading(self) -> None:
-        """Cancel what loads now."""
+        """Cancel loading."""
         if self._loading is not None:
             self._loading.cancel()
 
     def reload(self) -> None:
-        """Load again; what is shown stays until then."""
+        """Load again; the current content stays until then."""
         self._loading = start_work(self, "load", self.load_now)
 
     async def load_now(self) -> None:
-        """Load, and show why where that fails."""
+        """Load, or show why that failed."""
         banner = self.query_one(Banner)
         try:
             await self.load()
@@ -75,13 +75,13 @@ class Loaded(Base):
 
 
 class Listing(Loaded):
-    """A title, a list, all about the row under the cursor, and a line below; a failure is in a banner."""
+    """A title, a list, the detail of the row under the cursor, and a status bar; a banner shows failures."""
 
     TITLES: ClassVar[tuple[str, str]] = ("Findings", "Finding")
     """The titles of the list and of the detail."""
     table: TableList[Any]
     nothing = Content("")
-    """What is shown of no row."""
+    """The detail without a row."""
 
     def compose(self) -> ComposeResult:
         pane = ReadingPane(GrowingText(id="about"))
@@ -96,11 +96,11 @@ class Listing(Loaded):
             self.reload()
 
     async def about(self, row: Any) -> Content:
-        """Everything about the row under the cursor. Raises InspectorError."""
+        """The detail of the row under the cursor. Raises InspectorError."""
         raise NotImplementedError
 
     def show_loaded(self) -> None:
-        """Show everything about the row under the cursor, and the line below the list."""
+        """Show the detail of the row under the cursor, and the status bar."""
         super().show_loaded()
         start_work(self, "about", self._show_about)
 
@@ -123,7 +123,7 @@ class Listing(Loaded):
         self.reload()
 
     def step_out(self) -> bool:
-        """Go from the detail to the list; False in the list."""
+        """Go from the detail to the list; False if in the list."""
         if self.table.has_focus or not self.table.rows:
             return False
         self.table.focus()
@@ -136,13 +136,13 @@ class Listing(Loaded):
 
 
 class UpkeepTab(Listing, Vertical):
-    """One tab. It loads when it is first shown, and its keys work while the focus is in it."""
+    """A tab of Upkeep. It loads when first shown, and its keys work while it has the focus."""
 
     NAME: ClassVar[TabName]
     KEYS: ClassVar[Sequence[Command]] = ()
 
     def __init_subclass__(cls) -> None:
-        """Its bindings are those of its commands."""
+        """Set the bindings of the commands."""
         cls.BINDINGS = bindings(cls.KEYS)
         super().__init_subclass__()
 
@@ -150,11 +150,11 @@ class UpkeepTab(Listing, Vertical):
         super().__init__(id=self.NAME.id)
         self.table = table
         self.is_stale = True
-        """Whether it has to load when it is shown: never loaded, or memories have changed since."""
+        """Whether it must load when shown: never loaded, or memories have changed since."""
 
     @property
     def room(self) -> Any:
-        """The room it is a tab of."""
+        """The room that has this tab."""
         return self.screen
 
     @property
@@ -168,7 +168,7 @@ class UpkeepTab(Listing, Vertical):
         super().reload()
 
     def why_dimmed(self, action: str) -> str | None:
-        """Why an action cannot be done now, in a sentence; None when it can."""
+        """Say why an action is not available now; None if it is."""
         writes = any(command.id == action and command.writes for command in self.KEYS)
         return self.library.read_only_because if writes else None
 
@@ -176,16 +176,16 @@ class UpkeepTab(Listing, Vertical):
         return None if self.is_mounted and self.why_dimmed(action) is not None else True
 
     def shell_facts(self) -> dict[str, str]:
-        """What is under the cursor, for the lines of a shell."""
+        """The item under the cursor, for shell commands."""
         return {}
 
     def status(self) -> Sequence[str]:
-        """The line below the list."""
+        """The number of marks, and why the store is read-only."""
         marked = len(self.table.marked)
         return (f"{MARKED} {marked:,} marked" if marked else "", self.library.read_only_because or "")
 
     def begin(self, change: Change) -> None:
-        """Make a change, unless another one or a check is under way."""
+        """Start a change, unless another one or a check is running."""
         if self.is_loading:
             warn(self, "Wait: a check is still running.")
         else:
@@ -205,7 +205,7 @@ class UpkeepTab(Listing, Vertical):
         self.table.mark_all()
 
     def step_out(self) -> bool:
-        """Cancel a check, else go one pane back; False in the first one."""
+        """Cancel a check, else go one pane back; False in the first pane."""
         if not self.is_loading:
             return super().step_out()
         self.stop_loading()

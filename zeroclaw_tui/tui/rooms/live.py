@@ -1,4 +1,4 @@
-"""Recorded turns: what ZeroClaw sent with each message, compared with a recall made now."""
+"""Recorded turns: the memories that ZeroClaw sent with each message, compared with a recall made now."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from zeroclaw_tui.tui.widgets.lines import Banner, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 _MAX_TURNS = 500
-"""How many turns are shown, the newest; `zeroclaw memory tail` prints all."""
+"""The number of turns to show, the newest; `zeroclaw memory tail` prints all."""
 _MAX_MESSAGE, _MAX_FACT = 2000, 60
 State = Literal["equal", "differs", "unknown", "waiting"]
 _MARKS: dict[State, tuple[str, Look]] = {
@@ -42,8 +42,8 @@ _NAMES: dict[State, str] = {"equal": "as predicted", "differs": "not as predicte
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A turn with what is known of it: the comparison, or why there is none; neither while it is being compared."""
+class ListedTurn:
+    """A turn with its comparison, or the reason why there is none; neither while it is being compared."""
 
     turn: Turn
     compared: ComparedTurn | None = None
@@ -51,7 +51,7 @@ class Shown:
 
     @property
     def state(self) -> State:
-        """Whether what was sent is what is predicted."""
+        """Whether the sent block is the predicted one."""
         if self.compared is None:
             return "unknown" if self.failure else "waiting"
         if self.compared.equal is None:
@@ -60,14 +60,14 @@ class Shown:
 
     @property
     def block(self) -> str:
-        """The block that was sent, or else the predicted one."""
+        """The sent block, else the predicted one."""
         return self.turn.sent or (self.compared.predicted if self.compared is not None else None) or ""
 
 
 class LiveRoom(Listing, StoreRoom):
-    """The turns that are recorded, the newest at the end, followed while the cursor is there.
+    """The recorded turns, the newest at the end; the list follows new turns while the cursor is at the end.
 
-    Gives True when something was changed in Why, which it opens.
+    Its result is True if something was changed in Why, which it opens.
     """
 
     CSS = """
@@ -89,16 +89,16 @@ class LiveRoom(Listing, StoreRoom):
 
     def __init__(self, library: Library, clock: Callable[[], datetime], pace: Pace) -> None:
         super().__init__(library, clock, pace)
-        self.table = TableList[Shown](
+        self.table = TableList[ListedTurn](
             _columns(clock()), empty="Reading recorded turns …", key=lambda shown: shown.turn.id, id="list"
         )
-        self._turns: dict[str, Shown] = {}
+        self._turns: dict[str, ListedTurn] = {}
         self._broken_lines = 0
         self._problem = ""
         self._is_comparing = False
 
-    async def about(self, shown: Shown) -> Content:
-        """The turn under the cursor, which is compared first, and the difference."""
+    async def about(self, shown: ListedTurn) -> Content:
+        """Compare the turn under the cursor first, and show it with the difference."""
         if not self._is_comparing and self._next() is not None:
             self._is_comparing = True
             start_work(self, "live-compare", self._compare_all)
@@ -112,7 +112,7 @@ class LiveRoom(Listing, StoreRoom):
         self.action_open()
 
     def why_dimmed(self, action: str) -> str | None:
-        """Why an action cannot be done with the turn under the cursor."""
+        """Say why an action is not available for the turn under the cursor."""
         shown = self.table.selected
         if shown is None and action in ("open", "copy"):
             return "There is no turn under the cursor."
@@ -125,10 +125,10 @@ class LiveRoom(Listing, StoreRoom):
     def action_open(self) -> None:
         """Open Why as of the turn."""
         if self.table.selected is not None:
-            self.ask("live-open", self._open_why, self.table.selected)
+            self.run_background("live-open", self._open_why, self.table.selected)
 
     async def action_copy(self) -> None:
-        """Copy the block that was sent, else what is predicted."""
+        """Copy the sent block, else the predicted one."""
         shown = self.table.selected
         if shown is not None and shown.block:
             inform(self, await copy_text(self.app, shown.block))
@@ -140,7 +140,7 @@ class LiveRoom(Listing, StoreRoom):
         self.reload()
 
     async def load(self) -> None:
-        """Read what is recorded, and follow it."""
+        """Read the recorded turns, and follow new ones."""
         if self.pace.poll is None:
             self._show_log(await recorded(self.library, most=_MAX_TURNS))
             return
@@ -149,38 +149,38 @@ class LiveRoom(Listing, StoreRoom):
             self._show_log(log)
 
     def _show_log(self, log: TurnLog) -> None:
-        """Show what is recorded, and later what is new."""
+        """Show the recorded turns, or add new ones."""
         self._broken_lines += log.broken_lines
-        every = {**self._turns, **{turn.id: Shown(turn) for turn in log.turns}}
+        every = {**self._turns, **{turn.id: ListedTurn(turn) for turn in log.turns}}
         newest = sorted(every.values(), key=lambda shown: shown.turn.at)[-_MAX_TURNS:]
         self._turns = {shown.turn.id: shown for shown in newest}
         why_nothing = log.why_nothing or "No turn is recorded."
         self.table.empty = f"{why_nothing} New turns appear here, compared with a recall made now."
-        # With the cursor at the end the list follows new turns; further up it stays.
+        # With the cursor at the end, the list follows new turns; otherwise the cursor stays.
         is_at_end = self.table.cursor >= len(self.table.rows) - 1
         self.table.set_rows(newest, cursor=max(0, len(newest) - 1) if is_at_end else None)
         self._problem = next(iter(log.problems), "")
         self._paint()
 
-    def _next(self) -> Shown | None:
-        """The turn to be compared next."""
-        # Each costs a recall.
+    def _next(self) -> ListedTurn | None:
+        """The next turn to compare."""
+        # Each comparison costs a recall.
         wanted = (self.table.selected, *reversed(self.table.rows[-20:]))
         return next((shown for shown in wanted if shown is not None and shown.state == "waiting"), None)
 
     async def _compare_all(self) -> None:
-        """Compare the turn under the cursor, and the newest."""
+        """Compare the turn under the cursor, then the newest turns."""
         try:
             while (shown := self._next()) is not None:
                 try:
                     known = replace(shown, compared=await compare(self.library, shown.turn))
                 except SearchInterrupted:
-                    # An interruption meant for an older question can hit a newer one on the same connection.
+                    # An interruption meant for an older query can hit a newer one on the same connection.
                     await asyncio.sleep(0)
                     continue
                 except InspectorError as error:
                     known = replace(shown, failure=str(error))
-                # The turns may have been loaded again in the meantime.
+                # The turns may have been reloaded since.
                 if self._turns.get(shown.turn.id) is shown:
                     self._turns[shown.turn.id] = known
                     self.table.set_rows(list(self._turns.values()), cursor=self.table.cursor)
@@ -194,8 +194,8 @@ class LiveRoom(Listing, StoreRoom):
         facts += [f"{counted(self._broken_lines, 'line')} could not be read"] if self._broken_lines else []
         self.query_one(TitleLine).say(counted(len(self._turns), "turn"), *facts)
 
-    async def _open_why(self, shown: Shown) -> None:
-        """Open Why as of the turn, with a memory that only one side has, or else the first that was sent."""
+    async def _open_why(self, shown: ListedTurn) -> None:
+        """Open Why as of the turn, for a memory in only one of the blocks, else for the first sent memory."""
         from zeroclaw_tui.tui.rooms.why import WhyRoom
 
         compared, turn, library = shown.compared, shown.turn, self.library
@@ -221,7 +221,7 @@ class LiveRoom(Listing, StoreRoom):
             self.action_reload()
 
 
-def _columns(now: datetime) -> Sequence[Column[Shown]]:
+def _columns(now: datetime) -> Sequence[Column[ListedTurn]]:
     return (
         Column("", lambda shown: Content.styled(*_MARKS[shown.state]), width=1),
         Column("time", lambda shown: _short_time(shown.turn.at, now), width=6, right=True, look="muted"),
@@ -232,7 +232,7 @@ def _columns(now: datetime) -> Sequence[Column[Shown]]:
 
 
 def _short_time(at: str, now: datetime) -> str:
-    """Hour and minute of today, month and day of before."""
+    """Hour and minute for today, month and day for earlier days."""
     then = moment(at)
     if then is None:
         return "?"
@@ -240,8 +240,8 @@ def _short_time(at: str, now: datetime) -> str:
     return then.strftime("%H:%M" if then.date() == now.date() else "%b %d")
 
 
-def _turn_content(shown: Shown, now: datetime) -> Content:
-    """The message, where it came from, and how it compares with a recall made now."""
+def _turn_content(shown: ListedTurn, now: datetime) -> Content:
+    """The message, its origin, and the comparison with a recall made now."""
     turn, compared = shown.turn, shown.compared
     message = display_text(mask_secrets(turn.query[:_MAX_MESSAGE])).strip() or "(The message is not recorded.)"
     facts = [shown_line(part, _MAX_FACT) for part in (turn.agent, turn.session, turn.channel, turn.version) if part]
@@ -259,8 +259,8 @@ def _turn_content(shown: Shown, now: datetime) -> Content:
     return Content.assemble(*parts)
 
 
-def _block_lines(shown: Shown) -> list[DiffLine]:
-    """Lines only sent as +, lines only predicted as -, and common lines; with one block only its lines."""
+def _block_lines(shown: ListedTurn) -> list[DiffLine]:
+    """The diff from the predicted to the sent block; the lines of one block if there is only one."""
     sent = shown.turn.sent
     predicted = sent if shown.compared is None else shown.compared.predicted
     old, new = (predicted if predicted is not None else sent), (sent if sent is not None else predicted)

@@ -1,4 +1,4 @@
-"""The panes of Memories: search line, facets, list and detail of one view, and how they are loaded."""
+"""The panes of the Memories room: search line, facets, list and detail of a view, and their loading."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SCALES = {"vector": "cosine of vectors", "rare words": "shared rare words"}
 
 
 class MemoriesRoom(StoreRoom):
-    """Search line, facets, list and detail of one store; it loads and shows, and changes nothing."""
+    """Search line, facets, list and detail of one store; loads and shows memories, without changing any."""
 
     CSS_PATH = "browser.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-middle"), (220, "-wide")]  # noqa: RUF012
@@ -48,7 +48,7 @@ class MemoriesRoom(StoreRoom):
     AUTO_FOCUS = "#list"
 
     page: var[Page] = var(Page, init=False)
-    """What is looked at, and what is known of it."""
+    """The view, and the answer of the store so far."""
 
     def __init__(self, library: Library, view: View, clock: Callable[[], datetime], pace: Pace) -> None:
         super().__init__(library, clock, pace)
@@ -86,34 +86,34 @@ class MemoriesRoom(StoreRoom):
         self.library.on_first_request(partial(self.notify, markup=False))
         self.query_one(Empty).show("Opening …")
         self.show_header()
-        self.look(self.view)
+        self.show_view(self.view)
 
     @property
     def view(self) -> View:
-        """What is looked at: the filter, the order and the search."""
+        """The current filter, order and search."""
         return self.page.view
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What cannot be done here is dimmed; what there is nothing of has no key either."""
+        """Dim unavailable commands, and hide those that make no sense now."""
         is_typing = self._search_bar.input.has_focus
         if action == "search" and is_typing:
             return False
         if action == "search_mode":
-            # While one types, and where nothing was found to go to.
+            # While typing, and after a search without results.
             return is_typing or (self.has_class("-searching") and self.has_class("-empty"))
         if action in ("next", "previous"):
             return self.has_class("-reading")
         return super().check_action(action, parameters)
 
-    # What is shown.
+    # Display
 
     def watch_page(self) -> None:
-        """Show what is known now; the rows of the list are shown by whoever loads them."""
+        """Update all panes except the rows of the list, which their loaders show."""
         view, page, rows = self.view, self.page, self.rows
         self._facet_list.show(page.counts, page.other_counts, view)
         rows.border_title = view.title
         has_agents = page.counts is not None and len(page.counts.by.get("agent", ())) > 1
-        rows.set_look(view.sort, page.now, has_agents, page.lights)
+        rows.set_look(view.sort, page.now, has_agents, page.highlights)
         self.detail.now = page.now
         line = self.query_one(FactLine)
         line.facts, line.chips, line.order = page.facts, view.chips, order_words(view.sort)
@@ -123,36 +123,36 @@ class MemoriesRoom(StoreRoom):
         banner.hide() if page.error is None else banner.fail(page.error)
         self._show_empty()
         if not rows.row_count and rows.has_focus:
-            # Hidden with the focus on it, the list would hand that on to the search line, and never get it back.
+            # A focused list that is hidden would pass the focus to the search line for good.
             self.set_focus(None)
         self.set_class(not rows.row_count, "-empty")
         if rows.row_count and self.focused is None:
             rows.focus()
 
     def show_error(self, error: InspectorError) -> None:
-        """Say in the one banner that the store does not answer; what is on the screen stays."""
+        """Show in the banner that the store does not answer; the rest of the screen stays."""
         self._show(error=error, milliseconds=None)
 
     def _show_entry(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
-        """Show a memory in the detail, an excerpt until the whole is here, with its part in a recall."""
+        """Show a memory in the detail, as an excerpt until it is loaded, with its result in a recall."""
         title = "Memory"
         if self.has_class("-reading"):
             marked = " ● marked" if entry.id in self.rows.marked else ""
             title = f"Memory {self.rows.cursor + 1:,} of {self.rows.row_count:,}{marked}"
         self.detail.border_title = title
-        self.detail.show(entry, result, self.page.recall, self.page.lights)
+        self.detail.show(entry, result, self.page.recall, self.page.highlights)
 
     def _show(self, **parts: Any) -> None:
         self.page = replace(self.page, **parts)
 
     def _show_answer(self, **parts: Any) -> None:
-        """The rows are there: the failure before is over, and an empty list says why."""
+        """Show an answer after its rows: clears the last failure, and an empty list says why."""
         self._show(is_answered=True, error=None, **parts)
         if not self.rows.row_count:
             self.remove_class("-reading")
 
     def _show_status(self) -> None:
-        """Say in the line under the list what is marked and found."""
+        """Update the status bar: marks, results or a hint."""
         has_memories = self.page.counts is not None and self.page.counts.total
         hint = FIRST_HINT if has_memories and not self._has_searched else ""
         self.query_one(StatusBar).say(*self.page.status(len(self.rows.marked), hint))
@@ -167,37 +167,37 @@ class MemoriesRoom(StoreRoom):
         elif page.is_answered and not self.rows.row_count:
             empty.show(*page.why_empty(self.library.memory, can_write=self.library.read_only_because is None))
 
-    # What is looked at.
+    # The view
 
     def show_header(self) -> None:
-        """Show which store this is, and how it is scored now."""
+        """Show the store and its scoring."""
         self.app.sub_title = location_words(self.library)
         self.query_one(StoreFacts).show(self.library)
 
     def stop_loading(self) -> None:
-        """Ask the store nothing more."""
+        """Stop all queries to the store."""
         self._is_loading = False
         for group in ("list", "rows", "entry", "poll"):
             self.workers.cancel_group(self, group)
 
-    def look_again(self, *, go_to: Handle | None = None, edited: MemoryEntry | None = None) -> None:
-        """Show the same view again, its place kept, with the cursor on the row `go_to`.
+    def reload_view(self, *, go_to: Handle | None = None, edited: MemoryEntry | None = None) -> None:
+        """Show the same view again with the position kept, or with the cursor on the row `go_to`.
 
-        What was `edited` stays in sight of a recall, or is reported as no longer in this list.
+        An `edited` memory stays visible in a recall; in a listing, its absence is reported.
         """
-        # It shows what was written just now, so that no poll has to.
+        # The reload shows our own write, so the next poll need not.
         self._version = None
         if self.library.memory.about.is_line_based:
-            # An id in a store of lines is a place, where another line may be now.
+            # An id in a store of lines is a line number, which may now belong to another line.
             self.rows.set_marks(())
         self.show_header()
-        self.look(self.view, go_to=go_to, edited=edited)
+        self.show_view(self.view, go_to=go_to, edited=edited)
 
-    def look(self, view: View, *, go_to: Handle | None = None, edited: MemoryEntry | None = None) -> None:
-        """Show another view, or the same again with its place kept, with the cursor on the row `go_to`."""
+    def show_view(self, view: View, *, go_to: Handle | None = None, edited: MemoryEntry | None = None) -> None:
+        """Show a view; for the same view the position stays, or the cursor goes to the row `go_to`."""
         before = self.view
-        if before.scope != view.scope and self.rows.marked.every is not None:
-            # What was marked was all that passed the filter before.
+        if before.scope != view.scope and self.rows.marked.filter is not None:
+            # The marks were all memories of the previous filter.
             self.rows.set_marks(())
         if not self._is_loading:
             self._show(view=view)
@@ -211,40 +211,40 @@ class MemoriesRoom(StoreRoom):
             self._load("list", self._list, view, now, before, go_to, edited)
 
     def action_search(self) -> None:
-        """Type a message to recall by; the text of the search before is selected, so that typing replaces it."""
+        """Start a recall search; the previous text is selected, so that typing replaces it."""
         self.add_class("-searching")
         self.remove_class("-reading")
         self._has_searched = True
-        self._look_for_text(replace(self.view, mode=Mode.RECALL, similar_to=None))
+        self._show_search(replace(self.view, mode=Mode.RECALL, similar_to=None))
         self._search_bar.focus_to_replace()
 
     def action_search_mode(self) -> None:
-        """Search the same text in the next mode."""
+        """Search for the same text in the next mode."""
         modes, typed = list(Mode), self._search_bar.input.value
         mode = modes[(modes.index(self.view.mode) + 1) % len(modes)]
         similar_to = self.view.similar_to if typed == self.view.query else None
-        self._look_for_text(replace(self.view, mode=mode, query=typed, similar_to=similar_to))
+        self._show_search(replace(self.view, mode=mode, query=typed, similar_to=similar_to))
 
-    def _look_for_text(self, view: View) -> None:
-        """Show another way of searching; without a text to search for, the rows stay."""
+    def _show_search(self, view: View) -> None:
+        """Show another search mode; without a query, the rows stay."""
         if view.query and view != self.view:
-            self.look(view)
+            self.show_view(view)
         else:
             self._show(view=view)
 
     def action_similar(self) -> None:
-        """Search for memories similar to this one; its text is in the search line, to be typed over."""
+        """Search for memories similar to this one; typing in the search line replaces its text."""
         entry = self.entry_here()
         if entry is None:
             return
         excerpt = one_line(entry.content[:_MAX_EXCERPT]) or one_line(entry.key[:_MAX_EXCERPT]) or "(no text)"
         self._search_bar.put(excerpt)
         self.add_class("-searching")
-        self.look(replace(self.view, mode=Mode.SIMILAR, query=excerpt, similar_to=entry))
+        self.show_view(replace(self.view, mode=Mode.SIMILAR, query=excerpt, similar_to=entry))
         self.show_list()
 
     def action_read(self) -> None:
-        """Show the memory under the cursor on the whole screen; the keys of the list go to its neighbours."""
+        """Show the memory under the cursor on the whole screen; the list keys go to the next and previous one."""
         if self.entry_here() is not None:
             self.add_class("-reading")
             self.set_focus(self.detail)
@@ -260,63 +260,63 @@ class MemoriesRoom(StoreRoom):
         self.action_read()
 
     def show_list(self) -> None:
-        """Go to the list, also from a memory that is read."""
+        """Go to the list, also from the whole-screen view of a memory."""
         self.remove_class("-reading")
         self._show_selected()
         self.set_focus(self.rows)
 
     def action_step_out(self) -> None:
-        """Go from a memory that is read, the search line or a pane to the list, then out of the search.
+        """Go from the whole-screen view, the search line or a pane to the list, then close the search.
 
-        Never out of the program.
+        This never quits.
         """
         is_in_list = self.rows.has_focus or self.has_class("-empty") or not self.view.query
         if self.has_class("-searching") and is_in_list and not self.has_class("-reading"):
             self._search_bar.put("")
             self.remove_class("-searching")
-            self.look(replace(self.view, query="", similar_to=None))
+            self.show_view(replace(self.view, query="", similar_to=None))
         self.show_list()
 
-    def asked(self) -> RecallRequest:
-        """The agent's recall of the view; its query is blank while nothing is searched for, or not by a message."""
-        asked = self._request(self.view, self.clock())
-        return replace(asked, query="" if self.view.mode in (Mode.REGEX, Mode.SIMILAR) else asked.query)
+    def recall_request(self) -> RecallRequest:
+        """The recall for the view; its query is blank without a search, or if the search is not for a message."""
+        request = self._request(self.view, self.clock())
+        return replace(request, query="" if self.view.mode in (Mode.REGEX, Mode.SIMILAR) else request.query)
 
-    def on_prompt_line_asked(self, event: SearchBar.Asked) -> None:
-        # What was typed last may come when the line is closed already.
+    def on_prompt_line_entered(self, event: SearchBar.Entered) -> None:
+        # The event of the last typed text may arrive after the line is closed.
         if self.has_class("-searching") and not self._waits_for_enter:
             self._search(event.text)
         else:
             self._show()
 
     def action_leave_line(self) -> None:
-        """Go to the results. What was typed last counts at once, for the keys that come next."""
+        """Go to the results, and search for the typed text immediately, so that following keys use it."""
         self._search_bar.stop_waiting()
         self._search(self._search_bar.input.value)
         self.set_focus(self.rows)
 
     def on_facet_list_toggled(self, event: FacetList.Toggled) -> None:
-        self.look(self.view.toggled(event.part, event.value))
+        self.show_view(self.view.toggled(event.part, event.value))
 
     def action_same_session(self) -> None:
-        """Only what shares its session with the memory under the cursor, else its category; again: all of before."""
+        """Filter by the session of the memory under the cursor, else its category; again: remove that filter."""
         entry = self.entry_here()
         if entry is not None:
-            self.look(self.view.toggled(*self.view.part_of(entry)), go_to=entry.handle)
+            self.show_view(self.view.toggled(*self.view.part_of(entry)), go_to=entry.handle)
 
     def action_filter(self) -> None:
-        """Choose a value that narrows the list, or does no longer."""
+        """Choose a value to filter by, or to remove from the filter."""
         self.app.push_screen(Palette(providers=[FilterValues], placeholder="Show only: type to find a value"))
 
     def action_remove_chip(self, number: int) -> None:
         chip = self.view.chips[number]
-        self.look(self.view.toggled(chip.part, chip.value))
+        self.show_view(self.view.toggled(chip.part, chip.value))
 
     def action_no_filter(self) -> None:
-        self.look(self.view.cleared())
+        self.show_view(self.view.cleared())
 
     def action_sort(self) -> None:
-        """Order the list by another column, or turn its present order round."""
+        """Sort the list by another column, or reverse its order."""
         from zeroclaw_tui.tui.dialogs import Answer, choice
 
         view = self.view
@@ -324,24 +324,24 @@ class MemoriesRoom(StoreRoom):
         at = [sort.field for sort, *_ in ORDERS].index(view.sort.field)
         choices[at] = replace(choices[at], words=order_words(view.sort), remark="again: reversed")
         question = choice("Sort by?", choices, view.sort.field)
-        self.app.push_screen(question, lambda field: None if field is None else self.look(self.view.sorted_by(field)))
+        self.app.push_screen(question, lambda field: None if field is None else self.show_view(view.sorted_by(field)))
 
     def action_reload(self) -> None:
-        self.look_again()
+        self.reload_view()
 
     def action_mark(self) -> None:
         self.rows.toggle_mark()
 
     def action_mark_range(self) -> None:
-        if self.rows.marked.every is None:
-            self.ask("marks", self._mark_range, exclusive=False)
+        if self.rows.marked.filter is None:
+            self.run_background("marks", self._mark_range, exclusive=False)
 
     async def _mark_range(self) -> None:
         versions = await versions_at(self.library.memory, self.rows.handles_to_anchor())
         self.rows.set_marks((*self.rows.marks, *(version.id for version in versions)))
 
     def action_mark_all(self) -> None:
-        """Mark all that the view shows, also what is not loaded; where all of it is marked, unmark everything."""
+        """Mark all memories of the view, including those not loaded; if all are marked, unmark them."""
         if self.view.is_recall:
             self.rows.mark_all()
         elif self.rows.marked.is_whole:
@@ -353,7 +353,7 @@ class MemoriesRoom(StoreRoom):
         self._show_status()
 
     def entry_here(self) -> MemoryEntry | None:
-        """The memory under the cursor; without one that is said."""
+        """The memory under the cursor; None, with a warning, if there is none."""
         entry = self.rows.selected_entry
         if entry is None:
             warn(self, "There is no memory under the cursor.")
@@ -364,11 +364,11 @@ class MemoriesRoom(StoreRoom):
             self._load("rows", self._read_rows, event.handles, exclusive=False)
 
     def on_table_list_row_highlighted(self) -> None:
-        # By way of the list, whose repaint then reaches the screen first: that is what one waits for.
+        # Called through the list, so that its repaint, which the user waits for, reaches the screen first.
         self.rows.call_later(self.call_after_refresh, self._show_selected)
 
     def _show_selected(self) -> None:
-        """Show the memory under the cursor next to the list, in full as soon as that is here."""
+        """Show the memory under the cursor in the detail, in full once it is loaded."""
         entry, result = self.rows.selected_entry, self.rows.selected_result
         self.workers.cancel_group(self, "entry")
         if entry is not None and self._is_loading:
@@ -378,23 +378,23 @@ class MemoriesRoom(StoreRoom):
 
     def _search(self, query: str) -> None:
         if query != self.view.query:
-            self.look(replace(self.view, query=query, similar_to=None))
+            self.show_view(replace(self.view, query=query, similar_to=None))
 
     @property
     def _waits_for_enter(self) -> bool:
-        """Whether what is in the search line is recalled only with Enter: the store is too big for every letter."""
+        """Whether the typed message is recalled only on Enter, because the store is too big to recall at every key."""
         if self.page.counts is None or self.view.mode is not Mode.RECALL:
             return False
         most, typed = self.library.memory.about.slow_recall_above, self._search_bar.input.value
         return most is not None and self.page.counts.total > most and bool(typed.strip()) and typed != self.view.query
 
-    # How it is loaded.
+    # Loading
 
     def _load(self, group: str, work: Callable[..., Awaitable[None]], *args: object, exclusive: bool = True) -> None:
-        self.ask(group, work, *args, exclusive=exclusive, failed=self._show_failure)
+        self.run_background(group, work, *args, exclusive=exclusive, failed=self._show_failure)
 
     def _show_failure(self, error: InspectorError) -> None:
-        """The screen stays, and a banner says what is wrong; half typed, most patterns cannot be read."""
+        """Show a failure in the banner, except an invalid pattern, which may be half typed."""
         if isinstance(error, UsageError) and self.view.mode is Mode.REGEX:
             self._show(bad_pattern=error)
         else:
@@ -408,52 +408,52 @@ class MemoriesRoom(StoreRoom):
         go_to: Handle | None,
         edited: MemoryEntry | None,
     ) -> None:
-        """Load the first page, the whole order, and the counts; of the same view the page waits for the order."""
+        """Load the first page, the whole order and the counts; for the same view, show the page only with the order."""
         memory, chosen, rows, started = self.library.memory, view.listing_filter(now), self.rows, self.pace.stopwatch()
         if self._version is None:
-            # Read before the rows, so that what is written in between is seen by the next poll.
+            # Read before the rows, so that the next poll notices writes in between.
             self._version = await memory.version()
         first = await memory.rows(Query(EXCERPTS, chosen, view.sort, limit=PAGE_ROWS))
         handles: Sequence[Handle] = [entry.handle for entry in first]
-        lights = highlights_of_filter(view.text_filter)
+        highlights = highlights_of_filter(view.text_filter)
         if view != before or not rows.is_filled:
             rows.show_page(first)
             if view.sort != before.sort:
                 rows.action_top()
-            self._show_answer(lights=lights, milliseconds=self._since(started))
+            self._show_answer(highlights=highlights, milliseconds=self._since(started))
         if len(first) == PAGE_ROWS:
             handles = await memory.rows(Query(HANDLES, chosen, view.sort))
         rows.show_order(handles, first)
-        if rows.marked.every is not None:
+        if rows.marked.filter is not None:
             rows.marked.total = len(handles)
         if go_to is not None:
             rows.go_to(go_to)
         if edited is not None and edited.handle not in handles:
             self.notify(f"{one_line(edited.key)[:60]} is no longer in this list.", markup=False)
-        self._show_answer(lights=lights)
+        self._show_answer(highlights=highlights)
         await self._scan(first)
         await self._count(view, now)
 
     async def _rank(self, view: View, now: datetime, before: View, edited: MemoryEntry | None) -> None:
-        """Show what the agent would recall or what is similar, then how many memories pass the filters."""
+        """Show the recall or the similar memories, then the counts of the filter."""
         library, started, request = self.library, self.pace.stopwatch(), self._request(view, now)
         if view.is_similar:
             steps = self._similar(view, request)
         else:
-            # The first recall of a big store shows its keyword hits before all vectors are read.
+            # The first recall of a big store shows keyword results before all vectors are read.
             is_big = self.page.counts is not None and self.page.counts.total > 20_000
             words_first = is_big and not self._has_recalled and library.memory.about.rule is None
             steps = recall_steps(library, library.trial(request), words_first=words_first)
         async with aclosing(steps):
             async for result in steps:
                 if get_current_worker().is_cancelled:
-                    # A driver's thread may go on after its await was cancelled.
+                    # The thread of a driver may continue after its await was cancelled.
                     return
                 self.rows.show_results(result, edited)
-                lights = NO_HIGHLIGHTS if view.is_similar else highlights_of_message(view.query)
+                highlights = NO_HIGHLIGHTS if view.is_similar else highlights_of_message(view.query)
                 vector = "" if view.is_similar else self._vector_words(result)
                 took = self._since(started)
-                self._show_answer(recall=result, vector_words=vector, lights=lights, milliseconds=took)
+                self._show_answer(recall=result, vector_words=vector, highlights=highlights, milliseconds=took)
         await self._painted()
         if view == before or self.page.scope != view.scope:
             await self._count(view, now)
@@ -464,7 +464,7 @@ class MemoriesRoom(StoreRoom):
             self._show(found=containing.total)
 
     def _vector_words(self, recall: RecallResult) -> str:
-        """What is awaited: the query's vector from an endpoint, or the comparison with it."""
+        """Describe the awaited vector step: the request for the query's vector, or the comparison."""
         if not recall.awaits_vector:
             return ""
         if self.library.waits_for(recall.request.query):
@@ -472,7 +472,7 @@ class MemoriesRoom(StoreRoom):
         return "comparing the vectors …"
 
     async def _similar(self, view: View, request: RecallRequest) -> AsyncGenerator[RecallResult, None]:
-        """The memories nearest to one of them, or to a text, as a ranking by a cosine or by words."""
+        """Find the memories nearest to a memory or a text, as a ranking by cosine or by words."""
         from zeroclaw_tui.curation.similar import similar_memories
 
         text = view.query if view.similar_to is None else ""
@@ -504,56 +504,56 @@ class MemoriesRoom(StoreRoom):
         )
 
     async def _read_rows(self, handles: Sequence[Handle]) -> None:
-        """Load the rows that have come into sight."""
+        """Load rows that became visible."""
         entries = await self.library.memory.rows(Query(EXCERPTS, handles=handles))
         self.rows.put_rows(entries)
         await self._scan(entries)
 
     async def _scan(self, entries: Sequence[MemoryEntry]) -> None:
-        """Mark what the agent does not get, after the rows are there: long contents are read for it."""
+        """Mark withheld memories after the rows are shown, because this reads their whole contents."""
         withheld = [entry for entry in await self.library.scanned(entries) if entry.withheld]
         if withheld:
             self.rows.put_rows(withheld)
 
     async def _read_entry(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
-        """Show one memory in full."""
+        """Load and show a memory in full."""
         whole = await whole_entry(self.library.memory, entry.handle) if entry.is_excerpt else entry
         (scanned,) = await self.library.scanned([whole])
         selected = self.rows.selected_entry
-        # Its part in one recall has no place among the results of another.
+        # The result of one recall must not be shown with another recall.
         if selected is not None and (selected.handle, self.rows.selected_result) == (entry.handle, result):
             self._show_entry(scanned, result)
 
     async def _count(self, view: View, now: datetime) -> None:
-        """Count what the filter leaves, and for each part that narrows what would be left without it."""
+        """Count the memories of the filter, and those of the filter without each selected part."""
         memory, moment = self.library.memory, now.isoformat()
         counts = await count_facets(memory, view.listing_filter(now), moment)
         others = {part: await count_facets(memory, wider, moment) for part, wider in view.facet_filters(now).items()}
         self._show(counts=counts, other_counts=others, scope=view.scope)
 
     def _poll(self) -> None:
-        is_asking = any(worker.group == "poll" and not worker.is_finished for worker in self.workers)
-        if self._is_loading and not is_asking:
-            self._load("poll", self._look_for_changes)
+        is_polling = any(worker.group == "poll" and not worker.is_finished for worker in self.workers)
+        if self._is_loading and not is_polling:
+            self._load("poll", self._check_for_changes)
 
-    async def _look_for_changes(self) -> None:
-        """Show the view again where another process has written, or where the store answers again."""
-        # After these failures a store may answer again by itself.
+    async def _check_for_changes(self) -> None:
+        """Reload if another process has written, or if the store answers again."""
+        # After these failures the store may become available again.
         memory, is_away = self.library.memory, isinstance(self.page.error, (NotReachable, Locked))
-        # A cached version needs no server; of a store that was away the server must answer.
+        # version() may be cached without a server; health_check() needs an answer of the server.
         if is_away and not await memory.health_check():
             return
         before, self._version = self._version, await memory.version()
-        # Without an earlier version a listing is under way that is newer than any.
+        # Without an earlier version, a newer listing is already being loaded.
         if is_away or (before is not None and self._version != before):
             self._show(error=None)
-            self.call_later(self.look_again)
+            self.call_later(self.reload_view)
 
     def _request(self, view: View, now: datetime) -> RecallRequest:
         return view.request(now, self.library.config, self.library.memory.about.recall_limit)
 
     async def _painted(self) -> None:
-        """Wait until what is shown now is painted."""
+        """Wait until the current state is painted."""
         painted = asyncio.Event()
         if self.call_after_refresh(painted.set):
             await painted.wait()

@@ -1,4 +1,4 @@
-"""Stores: what the config knows, the status of each, and files of other tools."""
+"""Stores: the stores of the config with their status, and files of other tools."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ _NAMES = {
 
 
 class StoresRoom(Listing, Room["Candidate | None"]):
-    """Every store the config knows. Gives the one to look at, or None when it was left.
+    """The stores that the config names. Its result is the store to open, or None.
 
-    `library` is the store that is open, from which is copied, scored by the rules of `profile`. `find` is called in a
-    thread. All stores are asked at once, and each line is filled in as its answer comes.
+    `library` is the open store, the source of a copy; `profile` is the ZeroClaw version from the options. `find` is
+    called in a thread. All stores are checked concurrently, and each row is updated when its result arrives.
     """
 
     CSS_PATH = "stores.tcss"
@@ -69,14 +69,14 @@ class StoresRoom(Listing, Room["Candidate | None"]):
         self._profile = profile
         self._patience = patience
         self._statuses: dict[tuple[str, str], StoreStatus] = {}
-        """What each store has answered."""
+        """The status of each checked store."""
         self.table = TableList[Candidate](self._columns(), key=_key_of, id="stores")
 
     def on_table_list_row_opened(self) -> None:
         self.action_open()
 
     def why_dimmed(self, action: str) -> str | None:
-        """Why an action cannot be done with the store under the cursor."""
+        """Say why an action is not available for the store under the cursor."""
         if action not in ("copy_here", "allow_changes"):
             return None
         candidate = self.table.selected
@@ -97,7 +97,7 @@ class StoresRoom(Listing, Room["Candidate | None"]):
         return status.limitations.get("write") if status is not None else None
 
     def shell_facts(self) -> Mapping[str, str]:
-        """The store that is open, and the name of the one under the cursor, for the lines of a shell."""
+        """The open store, and the backend under the cursor, for shell commands."""
         facts = {} if self._library is None else {"store": store_options(self._library)}
         candidate = self.table.selected
         return facts if candidate is None else facts | {"backend": quote(candidate.config.backend)}
@@ -108,16 +108,16 @@ class StoresRoom(Listing, Room["Candidate | None"]):
             self.dismiss(None if candidate.is_current and self._library is not None else candidate)
 
     def action_copy_here(self) -> None:
-        self.ask("copy-write", self._copy, exclusive=False)
+        self.run_background("copy-write", self._copy, exclusive=False)
 
     def action_allow_changes(self) -> None:
-        self.ask("stores-confirm", self._confirm, exclusive=False)
+        self.run_background("stores-confirm", self._confirm, exclusive=False)
 
     def action_open_file(self) -> None:
-        self.ask("stores-file", self._open_file)
+        self.run_background("stores-file", self._open_file)
 
     async def load(self) -> None:
-        """Find the stores, and ask all of them at once."""
+        """Find the stores, and check all of them concurrently."""
         if not self.table.rows:
             self.query_one(TitleLine).say("Searching for the stores of this config …")
         found = await asyncio.to_thread(self._find_all)
@@ -158,7 +158,7 @@ class StoresRoom(Listing, Room["Candidate | None"]):
             self.dismiss(await asyncio.to_thread(candidate.confirmed))
 
     def _paint(self) -> None:
-        """Show what is known of each store, and how many of them answer."""
+        """Show the known status of each store, and how many stores answer."""
         answering = sum(status.problem is None for status in self._statuses.values())
         self.query_one(TitleLine).say(f"{counted(len(self.table.rows), 'store')} configured: {answering} answering")
         self.table.redraw()
@@ -187,7 +187,7 @@ class StoresRoom(Listing, Room["Candidate | None"]):
         )
 
     async def about(self, candidate: Candidate) -> Content:
-        """Where the store is, what names it, its status, what it can do, and what it cannot do and why."""
+        """The location of the store, what names it, its status, its capabilities, and missing ones with reasons."""
         status = self._statuses.get(_key_of(candidate))
         parts: list[str | tuple[str, str]] = [
             (clean(candidate.name), STRONG),

@@ -1,4 +1,4 @@
-"""Everything about one memory: where it comes from, its content as plain text, and how its score was made."""
+"""The detail of one memory: its origin, its content as plain text, and the parts of its score."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from zeroclaw_tui.tui.widgets.memory_list import why_not_injected
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY
 
 Spans = list[tuple[str, str]]
-"""Pieces of a line, each with the name of its look."""
+"""The parts of a line, each with the name of its style."""
 MAX_SHOWN = 20_000
-"""Characters of a content that are shown."""
+"""The maximum number of characters shown of a content."""
 _MAX_PART = 120
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def origin_parts(entry: MemoryEntry, now: datetime | None) -> list[str]:
-    """Category, date, session and agent; what the entry does not have is left out."""
+    """Category, date, session, agent and namespace; missing values are left out."""
     created = absolute_time(entry.when)
     if moment(entry.when) is not None:
         created = f"created {created}" + (f" ({relative_age(entry.when, now)})" if now is not None else "")
@@ -53,7 +53,7 @@ def origin_parts(entry: MemoryEntry, now: datetime | None) -> list[str]:
 
 
 def fact_parts(entry: MemoryEntry) -> list[str]:
-    """Vector, size, marks and id; what the entry does not have is left out."""
+    """Vector, size, flags and id; missing values are left out."""
     replacement = short(entry.superseded_by or "") or "another"
     facts = (
         (entry.embedding_dimensions, f"{entry.embedding_dimensions}-d vector"),
@@ -70,7 +70,7 @@ def fact_parts(entry: MemoryEntry) -> list[str]:
 
 
 class ReadingPane(VerticalScroll, can_focus=True, inherit_bindings=False):
-    """A pane next to or below a list, or in its place, that takes the focus and scrolls."""
+    """A focusable, scrolling pane next to, below or instead of a list."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -106,7 +106,7 @@ class ReadingPane(VerticalScroll, can_focus=True, inherit_bindings=False):
 
 
 class MemoryDetail(ReadingPane):
-    """One memory in full, scrolling with the keys of the list."""
+    """A memory in full, scrolled with the keys of the list."""
 
     DEFAULT_CSS = """
     MemoryDetail > #detail-content { margin: 0 0 1 0; }
@@ -115,9 +115,9 @@ class MemoryDetail(ReadingPane):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.now: datetime | None = None
-        """The moment that relative ages count to; without it only the dates are shown."""
+        """The time for relative ages; if None, only dates are shown."""
         self._entry: MemoryEntry | None = None
-        self._lights = NO_HIGHLIGHTS
+        self._highlights = NO_HIGHLIGHTS
 
     def compose(self) -> ComposeResult:
         yield GrowingText(id="detail-head")
@@ -129,49 +129,49 @@ class MemoryDetail(ReadingPane):
         entry: MemoryEntry,
         result: ScoredEntry | None,
         recall: RecallResult | None,
-        lights: Highlights = NO_HIGHLIGHTS,
+        highlights: Highlights = NO_HIGHLIGHTS,
     ) -> None:
-        """Show one memory, with its score when it was recalled. An excerpt may be followed by the whole.
+        """Show a memory, with its score if it was recalled. An excerpt may be followed by the whole.
 
-        `lights` are lit up in key and content. The place of reading stays while it is the same memory.
+        `highlights` are highlighted in key and content. The scroll position stays while it is the same memory.
         """
-        old, is_lit_alike = self._entry, self._lights is lights
-        self._entry, self._lights = entry, lights
+        old, is_same_search = self._entry, self._highlights is highlights
+        self._entry, self._highlights = entry, highlights
         if old is None or (old.handle, old.id) != (entry.handle, entry.id):
             self.scroll_home(animate=False)
-        title = lights.lit(one_line(entry.key[:300]) or EMPTY_KEY).stylize_before(STRONG)
+        title = highlights.apply(one_line(entry.key[:300]) or EMPTY_KEY).stylize_before(STRONG)
         origin = Content.styled(DOT.join(origin_parts(entry, self.now)), MUTED)
         self.query_one("#detail-head", Static).update(title + "\n" + origin)
         lines = score_lines(result, recall) if result is not None and recall is not None else []
         score = [Content.assemble(*((text, LOOKS[look]) for text, look in line)) for line in lines]
         facts = Content.styled(DOT.join(fact_parts(entry)), MUTED)
         self.query_one("#detail-facts", Static).update(Content("\n").join([*score, facts]))
-        if old is None or not is_lit_alike or (old.content, old.is_excerpt) != (entry.content, entry.is_excerpt):
+        if old is None or not is_same_search or (old.content, old.is_excerpt) != (entry.content, entry.is_excerpt):
             self._show_content(entry)
 
     def _show_content(self, entry: MemoryEntry) -> None:
         pane = self.query_one("#detail-content", Static)
-        shown = plain_content(entry.content or EMPTY_CONTENT, self._lights)
+        shown = plain_content(entry.content or EMPTY_CONTENT, self._highlights)
         pane.update(shown)
         if shown.spans and pane.size.width and not entry.is_excerpt:
             line = len(shown[: shown.spans[0].start].wrap(pane.size.width)) - 1
-            # The line is there for a scroll to it only when the new height is.
+            # Scrolling to the line works only after the layout of the new content.
             self.call_after_refresh(self._bring_into_sight, line)
 
     def _bring_into_sight(self, line: int) -> None:
-        """Scroll to a line of the content, with a few lines before it."""
+        """Scroll to a line of the content that is below the view, with three lines before it."""
         y = self.query_one("#detail-content").virtual_region.y + line
         if y >= self.scroll_offset.y + self.scrollable_content_region.height:
             self.scroll_to(y=y - 3, animate=False, force=True)
 
 
 class ListAndDetail(Container):
-    """A list above its detail, or next to it on a screen that is `-wide`, each in a frame with its title.
+    """A list above its detail, or next to it on a `-wide` screen, each in a frame with its title.
 
-    In a low window there are no frames.
+    A low window has no frames.
     """
 
-    # The class that a wide screen has is outside of this widget.
+    # The class -wide is set on the screen, outside of this widget.
     SCOPED_CSS = False
     DEFAULT_CSS = """
     ListAndDetail { width: 1fr; height: 1fr; layout: vertical; }
@@ -191,19 +191,19 @@ class ListAndDetail(Container):
         self.set_class(self.size.height < 12, "-low")
 
 
-def plain_content(text: str, lights: Highlights = NO_HIGHLIGHTS) -> Content:
-    """The beginning of a text as plain text, with what is looked for lit up."""
-    shown, more = lights.lit(display_text(text[:MAX_SHOWN]).expandtabs(4), 0.05), len(text) - MAX_SHOWN
+def plain_content(text: str, highlights: Highlights = NO_HIGHLIGHTS) -> Content:
+    """The beginning of a text as plain text, with highlighted matches."""
+    shown, more = highlights.apply(display_text(text[:MAX_SHOWN]).expandtabs(4), 0.05), len(text) - MAX_SHOWN
     return shown + f"\n… {more:,} more characters; y copies all of them" if more > 0 else shown
 
 
 def with_text(about: Content, text: str) -> Content:
-    """Words about a row, and below them the beginning of a text."""
+    """The facts about a row, and below them the beginning of a text."""
     return Content("\n\n").join([about, plain_content(text)]) if text else about
 
 
 def with_difference(about: Content, lines: Sequence[DiffLine]) -> Content:
-    """Words about a row, and below them lines with + and - before them."""
+    """The facts about a row, and below them the lines of a diff."""
     parts, left = [about, Content("")] if lines else [about], MAX_SHOWN
     for number, line in enumerate(lines):
         if left < 0:
@@ -215,18 +215,18 @@ def with_difference(about: Content, lines: Sequence[DiffLine]) -> Content:
 
 
 def short(text: str) -> str:
-    """Any text as a part of a line."""
+    """Shorten any text for use in a line."""
     return cut(one_line(text[: 4 * _MAX_PART]), _MAX_PART)
 
 
 def score_lines(result: ScoredEntry, recall: RecallResult) -> list[Spans]:
-    """The score and its parts, and whether the memory reaches the prompt."""
+    """The score and its parts, and whether the memory is injected."""
     if recall.mode == SIMILAR:
         by_vector = result.vector_score is not None
         near = result.vector_score if by_vector else result.keyword_score
         look = "vector" if by_vector else "keyword"
         return [[(f"similarity {score_text(near)}", look), (f": {recall.scale}", "muted")]]
-    # Lucid names its rows' scale behind that of the database's.
+    # Lucid appends the scale of its results to that of the database.
     is_known = recall.scale.partition(";")[0] in ("0..1", "raw bm25")
     lines = [_score(result, recall, is_known=is_known and result.stage in ("hybrid", "keyword", "vector"))]
     if result.keyword_score is not None or result.keyword_raw is not None:
@@ -246,7 +246,7 @@ def score_lines(result: ScoredEntry, recall: RecallResult) -> list[Spans]:
 
 
 def _score(result: ScoredEntry, recall: RecallResult, *, is_known: bool) -> Spans:
-    """The score, and the rule that gave it where that is not ZeroClaw's scoring of words and vectors."""
+    """The score, and its rule if that is not ZeroClaw's scoring of keywords and vectors."""
     if result.score is None:
         why = f": {recall.program} ranks nothing without a query vector" if recall.program is not None else ""
         return [("no score", "final"), (why, "muted")]

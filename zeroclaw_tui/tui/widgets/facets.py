@@ -1,4 +1,4 @@
-"""How many memories there are of each kind; a click or enter narrows the list to one."""
+"""The counts of memories by category, session and other parts; a click or enter filters the list by a value."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _SUPERSEDED = {
     "show": ("only", "superseded too"),
     "only": ("only", "superseded only"),
 }
-"""From which state to which a click goes, and the words for the state; the last one is switched off."""
+"""By state: the value that a click toggles, and the text. In the last state the click deselects it."""
 _LEAST_WIDTH, _CHOICE_WIDTH = 12, 44
 
 
 class FacetValue(NamedTuple):
-    """One value that the list can be narrowed to, in words, and how many memories have it."""
+    """A value to filter by, its text, and the number of memories that have it."""
 
     part: Part
     value: str
@@ -48,7 +48,7 @@ class FacetValue(NamedTuple):
 
 
 class FacetList(OptionList):
-    """The facets a generation has, some values of each, the values that narrow the list marked with a dot."""
+    """The facets of the store with their most frequent values; selected values are marked with a dot."""
 
     DEFAULT_CSS = """
     FacetList { border: none; padding: 0; background: transparent; scrollbar-gutter: stable; }
@@ -67,7 +67,7 @@ class FacetList(OptionList):
 
     @dataclass
     class Toggled(Message):
-        """A value was chosen."""
+        """A value was selected or deselected."""
 
         part: Part
         value: str
@@ -77,11 +77,11 @@ class FacetList(OptionList):
         self._facets: Counts | None = None
         self._others: Mapping[Part, Counts] = {}
         self.view = View()
-        """What the list shows now."""
+        """The view that the list shows."""
         self._rows: list[tuple[Part, str] | None] = []
 
     def show(self, facets: Counts | None, others: Mapping[Part, Counts], view: View) -> None:
-        """Count; `others` has the counts of a part that narrows as they would be without it."""
+        """Show counts; `others` has the counts of a part with selected values without its own filter."""
         before = (self._facets, self._others, self.view.narrowed)
         self._facets, self._others, self.view = facets, others, view
         if before != (facets, others, view.narrowed):
@@ -101,15 +101,15 @@ class FacetList(OptionList):
             self.post_message(self.Toggled(*row))
 
     def _rebuild(self) -> None:
-        here = self._rows[self.highlighted] if self.highlighted is not None else None
+        current = self._rows[self.highlighted] if self.highlighted is not None else None
         lines = list(self._facet_lines())
         self._rows = [row for row, _ in lines]
         self.set_options([Option(line, disabled=row is None) for row, line in lines])
-        if here is not None and here in self._rows:
-            self.highlighted = self._rows.index(here)
+        if current is not None and current in self._rows:
+            self.highlighted = self._rows.index(current)
 
     def _facet_lines(self) -> Iterator[tuple[tuple[Part, str] | None, Content]]:
-        """The lines of the pane, each with the value that it narrows the list to."""
+        """Yield the lines of the pane, each with the value that it filters by."""
         width, gap = max(_LEAST_WIDTH, self.scrollable_content_region.width), ""
         for part, title in _TITLES.items():
             values = self.values(part)
@@ -126,7 +126,7 @@ class FacetList(OptionList):
             yield (one.part, one.value), facet_line(one, width)
 
     def values(self, part: Part) -> list[FacetValue]:
-        """The values of a part that the list can be narrowed to."""
+        """The values of a part to filter by."""
         facets = self._others.get(part, self._facets)
         if facets is None:
             return []
@@ -138,20 +138,20 @@ class FacetList(OptionList):
         if counts is None or (part == "namespace" and len(counts) < 2 and not chosen):
             return []
         missing = {value: 0 for value in chosen if value not in counts}
-        # The list cannot be narrowed to memories without a date.
+        # There is no filter for memories without a date.
         every = ((value, count) for value, count in {**missing, **counts}.items() if value != NO_DATE)
         return [FacetValue(part, value, value_words(part, value), count, value in chosen) for value, count in every]
 
 
 def facet_line(one: FacetValue, width: int) -> Content:
-    """A value with its count, and a dot where it narrows the list, in so many cells."""
+    """A value with its count, and a dot if it is selected, in `width` cells."""
     number = f"{one.total:,}"
     name = (fit(one.words, width - cell_len(number) - 3), STRONG if one.is_chosen else "")
     return Content.assemble(("● " if one.is_chosen else "  ", ACCENT), name, " ", (number, MUTED))
 
 
 class FilterValues(Provider):
-    """The values that the list can be narrowed to, each with its count, found by typing."""
+    """The values to filter by, each with its count, for the palette."""
 
     async def discover(self) -> Hits:
         for one, line, toggle in self._choices(200):
@@ -165,7 +165,7 @@ class FilterValues(Provider):
                 yield Hit(score, line, toggle, one.words)
 
     def _choices(self, most: int | None = None) -> Iterator[tuple[FacetValue, Content, Callable[[], object]]]:
-        """At most so many values of each part, how they are shown, and what choosing one does."""
+        """Yield at most `most` values of each part, each with its line and its action."""
         facets = self.screen.query_one(FacetList)
         for one in (one for part in PARTS for one in facets.values(part)[:most]):
             title = Content.styled(fit(_TITLES.get(one.part, ""), _LEAST_WIDTH), MUTED)

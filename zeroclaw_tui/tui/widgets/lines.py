@@ -1,4 +1,4 @@
-"""The lines around a list: the store, what is searched for, facts, a banner, the status and the tabs."""
+"""The lines around a list: the store, the search, facts, a banner, the status and the tabs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line, with_tilde
 from zeroclaw_tui.tui.commands import ClickedLine
 from zeroclaw_tui.tui.format import fit, shown_words
-from zeroclaw_tui.tui.themes import ACCENT, LIT, MUTED, STRONG, STRONG_ACCENT, WARNING, clickable
+from zeroclaw_tui.tui.themes import ACCENT, HIGHLIGHT, MUTED, STRONG, STRONG_ACCENT, WARNING, clickable
 from zeroclaw_tui.tui.view import Chip, Mode
 from zeroclaw_tui.tui.widgets.text_fields import LineInput
 
@@ -39,17 +39,17 @@ _TAB_GAP = "   "
 
 
 class GrowingText(Static):
-    """A Static that always gets the height of its newest content.
+    """A Static whose height always fits its latest content.
 
-    Textual 8.2.8 counts requests for a layout once until a widget is idle. A Static that was laid out with its siblings
-    in between keeps that height, whatever content it is given next.
+    Textual 8.2.8 counts layout requests only once until a widget is idle. If a Static is laid out with its siblings
+    before that, it keeps this height for its next content.
     """
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__("", id=id, classes=classes, markup=False)
 
     def update(self, content: VisualType = "", *, layout: bool = True) -> None:
-        """Show another content; the same again costs no layout."""
+        """Show another content; the same content costs no layout."""
         before = self.content
         if not (isinstance(before, Content) and isinstance(content, Content) and before.is_same(content)):
             super().update(content, layout=layout)
@@ -61,9 +61,9 @@ class GrowingText(Static):
 
 
 class PromptLine(Horizontal):
-    """A prompt, a line to type in, and on the right what holds for it, as far as there is room.
+    """A prompt, an input, and on the right facts about the input, as far as there is room.
 
-    `debounce` is how many seconds the fingers rest before it is asked what was typed; 0 asks at every key.
+    `debounce` is the delay in seconds after the last key before `Entered` is posted; 0 posts at every key.
     """
 
     DEFAULT_CSS = """
@@ -78,15 +78,15 @@ class PromptLine(Horizontal):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        # With priority it is done before the next key is looked at, so that fast typing goes where it is meant to.
+        # With priority it runs before the next key is handled, so that fast typing reaches the right widget.
         Binding("enter", "screen.leave_line", "to the results", id="search.leave", priority=True),
         Binding("down", "screen.leave_line", "To the results", show=False, priority=True),
         Binding("escape", "screen.step_out", "out", id="search.out"),
     ]
 
     @dataclass
-    class Asked(Message):
-        """What is typed is another text, and the fingers rest or it should be taken at once."""
+    class Entered(Message):
+        """The typed text was entered: after the delay, or immediately on request."""
 
         text: str
 
@@ -94,9 +94,9 @@ class PromptLine(Horizontal):
         super().__init__(id=id)
         self._debounce = debounce
         self._facts: tuple[str, ...] = ()
-        self._rest: Timer | None = None
+        self._debounce_timer: Timer | None = None
         self.input = LineInput(text, placeholder=placeholder)
-        """Where one types."""
+        """The input to type in."""
         self.input.select_on_focus = False
 
     def compose(self) -> ComposeResult:
@@ -105,52 +105,52 @@ class PromptLine(Horizontal):
         yield GrowingText(classes="facts")
 
     def focus_to_replace(self) -> None:
-        """Take the focus; what is typed next replaces the text."""
-        # At once and not after the next refresh: what is typed on goes into the line, however fast.
+        """Take the focus, with all text selected, so that typing replaces it."""
+        # Immediately and not after the next refresh, so that fast typing goes into the line.
         self.screen.set_focus(self.input)
         self.input.select_all()
 
     def put(self, text: str) -> None:
-        """Show another text, about which nothing is asked."""
+        """Set another text without posting `Entered`."""
         self.stop_waiting()
         with self.prevent(Input.Changed):
             self.input.value = one_line(text)
 
     def show_facts(self, *facts: str) -> None:
-        """What holds for the text, the weightiest first; the last ones go where there is no room."""
+        """Show facts about the text, the most important first; the last ones are dropped if there is no room."""
         self._facts = tuple(one_line(fact) for fact in facts if fact)
         self._fit()
 
     def watch_virtual_size(self) -> None:
-        """Textual 8.2.8 posts no Resize for a size that it had to work out for somebody else before."""
+        """Fit the facts, because Textual 8.2.8 posts no Resize for a size that it has computed before."""
         self._fit()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Ask when the fingers rest."""
+        """Post the text after the delay."""
         event.stop()
         self.stop_waiting()
         if self._debounce:
-            self._rest = self.set_timer(self._debounce, self.ask)
+            self._debounce_timer = self.set_timer(self._debounce, self.enter)
         else:
-            self.ask()
+            self.enter()
 
-    def ask(self) -> None:
-        """Ask at once about what is typed."""
+    def enter(self) -> None:
+        """Post the typed text immediately."""
         self.stop_waiting()
-        self.post_message(self.Asked(self.input.text))
+        self.post_message(self.Entered(self.input.text))
 
     def stop_waiting(self) -> None:
-        """Ask no more about what was typed so far."""
-        if self._rest is not None:
-            self._rest.stop()
-            self._rest = None
+        """Cancel the delayed post of the typed text."""
+        if self._debounce_timer is not None:
+            self._debounce_timer.stop()
+            self._debounce_timer = None
 
     def _prompt(self) -> Content:
         return Content("❯")
 
     def _fit(self) -> None:
         prompt, facts = self._prompt(), list(self._facts)
-        # At least 24 cells are left to type in.
+        # The input needs at least 24 cells.
         room = self.size.width - 24 - prompt.cell_length
         while facts and cell_len(_TAB_GAP.join(facts)) > room:
             facts.pop()
@@ -159,7 +159,7 @@ class PromptLine(Horizontal):
 
 
 class SearchBar(PromptLine):
-    """What is searched for, behind the modes with the current one lit; on the right the numbers."""
+    """The search input after the modes, the current one highlighted; on the right the numbers."""
 
     DEFAULT_CSS = """
     SearchBar { display: none; }
@@ -169,31 +169,31 @@ class SearchBar(PromptLine):
     _mode = Mode.RECALL
 
     def show_mode(self, mode: Mode, facts: tuple[str, ...]) -> None:
-        """Light up the mode, and show its numbers from the weightiest to the least."""
+        """Highlight the mode, and show its numbers, the most important first."""
         self._mode = mode
         self.input.placeholder = _PLACEHOLDERS[mode]
         self.show_facts(*facts[:1], "as the agent" if mode is Mode.RECALL else "", *facts[1:])
 
     def _prompt(self) -> Content:
-        """All modes, or the current one where there is no room for more."""
+        """All modes, or only the current one if there is no room."""
         modes = [*Mode] if self.size.width >= 76 else [self._mode]
-        names = [Content.styled(mode.value, LIT if mode is self._mode else MUTED) for mode in modes]
+        names = [Content.styled(mode.value, HIGHLIGHT if mode is self._mode else MUTED) for mode in modes]
         return "❯ " + Content.styled(DOT, MUTED).join(names)
 
 
 class TitleLine(GrowingText):
-    """What a room or a pane shows, in one line."""
+    """The title of a room or pane, in one line."""
 
     DEFAULT_CSS = "TitleLine { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }"
 
     def say(self, head: str, *facts: str) -> None:
-        """A heading, and behind it the facts that are not empty."""
+        """Show a heading, followed by the facts that are not empty."""
         shown = "".join(f"{DOT}{one_line(mask_secrets(fact))}" for fact in facts if fact)
         self.update(Content.assemble((head, STRONG), (shown, MUTED)))
 
 
 class FactLine(ClickedLine):
-    """How many memories, the chips that narrow them, other facts where there is room, and on the right the order."""
+    """The number of memories, the chips of the filter, other facts if there is room, and on the right the order."""
 
     DEFAULT_CSS = "FactLine { height: 1; padding: 0 1; }"
 
@@ -213,7 +213,7 @@ class FactLine(ClickedLine):
 
 
 class Banner(GrowingText):
-    """What is wrong, in one sentence with the key that tries it again."""
+    """A failure, in one sentence with the key to retry."""
 
     DEFAULT_CSS = """
     Banner { display: none; max-height: 3; padding: 0 1; color: $text-error; background: $error-muted; }
@@ -221,17 +221,17 @@ class Banner(GrowingText):
     """
 
     def fail(self, error: InspectorError) -> None:
-        """Say what is wrong; the key of the room that looks again tries it again."""
+        """Show a failure; the room's key for reloading retries."""
         self.update(Content.assemble(f"✗ {one_line(shown_words(str(error)))}  ", ("r", STRONG), " to retry"))
         self.add_class("-failed")
 
     def hide(self) -> None:
-        """Nothing to say."""
+        """Hide the banner."""
         self.remove_class("-failed")
 
 
 class StatusBar(GrowingText):
-    """What the search came to, in one line under the list."""
+    """The result of a search and other remarks, under the list."""
 
     DEFAULT_CSS = """
     StatusBar { display: none; height: auto; max-height: 4; padding: 0 1; color: $text-muted; }
@@ -239,14 +239,14 @@ class StatusBar(GrowingText):
     """
 
     def say(self, *facts: str) -> None:
-        """Show the facts that are not empty, the weightiest first; none hides the line."""
+        """Show the facts that are not empty, the most important first; without any the line is hidden."""
         shown_facts = [one_line(mask_secrets(fact)) for fact in facts if fact]
         self.update(Content(DOT.join(shown_facts)))
         self.set_class(bool(shown_facts), "-said")
 
 
 class TabName(NamedTuple):
-    """A tab by its id, the key that opens it, and its name."""
+    """A tab: its id, the key that opens it, and its name."""
 
     id: str
     key: str
@@ -254,13 +254,13 @@ class TabName(NamedTuple):
 
 
 class TabLine(ClickedLine):
-    """The tabs, the one that is shown underlined; a click opens one. A note is at the end of the line."""
+    """The tabs, the current one underlined; a click opens a tab. A note is at the end of the line."""
 
     DEFAULT_CSS = """
     TabLine { width: 1fr; height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: clip; pointer: pointer; }
     """
     chosen: reactive[str] = reactive("")
-    """The id of the tab that is shown."""
+    """The id of the current tab."""
     note: reactive[str] = reactive("")
 
     def __init__(self, tabs: Iterable[TabName] = (), *, id: str | None = None) -> None:
@@ -272,21 +272,21 @@ class TabLine(ClickedLine):
         for tab in self._tabs:
             is_chosen = tab.id == self.chosen
             name = Content.assemble(
-                (tab.key, MUTED if is_chosen else ACCENT), " ", (tab.words, LIT if is_chosen else MUTED)
+                (tab.key, MUTED if is_chosen else ACCENT), " ", (tab.words, HIGHLIGHT if is_chosen else MUTED)
             )
             line += clickable(name, "", "screen.do", tab.id) + Content(_TAB_GAP)
         return line + Content.styled(fit(self.note, self.content_size.width - line.cell_length, "right"), ACCENT)
 
 
 class Empty(GrowingText):
-    """A fact, a sentence, and the keys that help."""
+    """The message of an empty pane: a fact, a sentence, and the keys that help."""
 
     DEFAULT_CSS = """
     Empty { padding: 1 3; height: 1fr; width: 1fr; }
     """
 
     def show(self, fact: str, sentence: str = "", keys: Sequence[tuple[str, str]] = ()) -> None:
-        """Say why nothing is here: a fact in bold, a sentence, and a line for each key."""
+        """Say why the pane is empty: a fact in bold, a sentence, and a line for each key."""
         parts: list[str | tuple[str, str]] = [(display_text(mask_secrets(fact)), STRONG)]
         if sentence:
             parts += ["\n\n", (display_text(mask_secrets(sentence)), MUTED)]
@@ -297,14 +297,14 @@ class Empty(GrowingText):
 
 
 class StoreFacts(Static):
-    """Whether nothing can be written, how many notices there are, backend and scoring."""
+    """The line with read-only state, number of notices, backend and scoring."""
 
     DEFAULT_CSS = """
     StoreFacts { height: 1; padding: 0 1; color: $foreground-muted; text-wrap: nowrap; text-overflow: ellipsis; }
     """
 
     def show(self, library: Library) -> None:
-        """The facts of an open store."""
+        """Show the facts of an open store."""
         is_read_only = library.read_only_because is not None and not library.memory.about.keeps_nothing
         notices = len(needing_attention(library))
         words = "read-only · " if is_read_only else ""
@@ -313,7 +313,7 @@ class StoreFacts(Static):
 
 
 def location_words(library: Library) -> str:
-    """Where the store is; without a store the config, which is what a person looks at."""
+    """The location of the store; for the backend none that of the config."""
     install = library.config.install
     is_none = library.memory.about.keeps_nothing
     shown = str(install.config_dir or install.root) if is_none else library.memory.about.location
@@ -321,7 +321,7 @@ def location_words(library: Library) -> str:
 
 
 def scoring_words(library: Library) -> str:
-    """Backend, scoring version with its source, and what recall works with."""
+    """The backend, the scoring version with its source, and the parts of a recall."""
     memory, profile = library.memory, library.profile
     theirs = library.config.zeroclaw_backend
     name = memory.name if theirs == library.config.backend else f"{memory.name} (ZeroClaw would use {theirs})"
@@ -332,16 +332,16 @@ def scoring_words(library: Library) -> str:
     if memory.about.rule is not None and not memory.about.rule.name:
         return f"{name} · its own ranking"
     version, newer = profile.profile.version, profile.profile.newer
-    # No words that pass for the store's own version.
+    # The wording must not look like the version of the store.
     scoring = f"scoring {version}" if newer is None else f"{newer} scored as {version}"
     return f"{name} · {scoring} ({profile.source}) · {_parts_words(library)}"
 
 
 def notices_of(library: Library) -> tuple[str, ...]:
-    """Every sentence a person should know about this store, the store's own first."""
+    """All notices about this store, those of the store itself first."""
     because = library.why_no_vectors
     keyword_only = (because,) if because and "keyword" not in library.memory.why_not else ()
-    # Without a store there is nothing to write to, and its own words say so.
+    # The backend none has its own notice that it stores nothing.
     has_store = not library.memory.about.keeps_nothing
     read_only = (library.read_only_because,) if library.read_only_because and has_store else ()
     found = (
@@ -354,7 +354,7 @@ def notices_of(library: Library) -> tuple[str, ...]:
 
 
 def needing_attention(library: Library) -> tuple[str, ...]:
-    """Those of `notices_of` that are no plain facts, and that the line does not say in other words already."""
+    """The notices that are not plain facts, and that the line does not already say in other words."""
     minor = {notice.sentence for notice in library.memory.about.notices if notice.is_minor}
     facts = {*minor, *library.config.warnings_about("fact"), library.why_no_vectors}
     if not library.memory.about.keeps_nothing:
@@ -363,7 +363,7 @@ def needing_attention(library: Library) -> tuple[str, ...]:
 
 
 def _parts_words(library: Library) -> str:
-    """What recall works with; keyword-only is always shown with its reason."""
+    """The parts of a recall; keyword-only is always shown with its reason."""
     settings, rule = library.settings, library.memory.about.rule
     if rule is not None:
         return rule.name

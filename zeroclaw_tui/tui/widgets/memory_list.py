@@ -1,4 +1,4 @@
-"""The list of memories: a listing whose rows come when they are seen, or the ranked answer to a recall."""
+"""The list of memories: a listing whose rows are loaded when visible, or the ranked results of a recall."""
 
 from __future__ import annotations
 
@@ -34,42 +34,42 @@ from zeroclaw_tui.tui.view import NO_MOMENT
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, TableList, cut_key, position
 
 ListedRow: TypeAlias = "MemoryEntry | RankedRow | None"
-"""A memory of a listing, None while it is not loaded; or a result of a recall."""
+"""A memory of a listing, None until it is loaded; or a result of a recall."""
 _LEAST_TEXT_LINES, _MOST_TEXT_LINES = 2, 8
 LUCID = "lucid"
-FELL_OUT = "edited: no longer in this list"
+NO_LONGER_LISTED = "edited: no longer in this list"
 MAX_TEXT = 4096
 _CATEGORY = 12
 _LEAST_FOR_KEY, _LEAST_FOR_PARTS, _LEAST_FOR_BARS = 46, 70, 86
-"""Cells of a list from which it has these."""
+"""The minimum widths of a list, in cells, to show the key, the parts of the score, and their bars."""
 _BAR, _NUMBER = 8, 5
 
 
 class ListedMemories(Sequence["MemoryEntry | None"]):
-    """The memories of a listing in its order; of those that were not loaded yet only the handles are known."""
+    """The memories of a listing in order; only the handles are known of memories that are not loaded."""
 
     def __init__(self, handles: Sequence[Handle] = (), entries: Sequence[MemoryEntry] = ()) -> None:
         self.handles = handles
         self._entries: dict[Handle, MemoryEntry] = {}
         self._fresh: set[Handle] = set()
-        """What was loaded or asked for since this order was taken."""
+        """The handles that were loaded or requested since this order was read."""
         self.put(entries)
 
     def __len__(self) -> int:
         return len(self.handles)
 
     def __getitem__(self, at: Any) -> Any:
-        """The memory at a place; None while it is not loaded."""
+        """The memory at an index; None until it is loaded."""
         return self._entries.get(self.handles[at])
 
     def ordered(self, handles: Sequence[Handle]) -> ListedMemories:
-        """The same in another order; what is loaded is asked for again when it comes into sight."""
+        """Copy with another order; loaded memories are requested again when they become visible."""
         other = ListedMemories(handles)
         other._entries = self._entries
         return other
 
     def put(self, entries: Sequence[MemoryEntry]) -> None:
-        """Take rows in; the ones that came longest ago make room."""
+        """Store loaded rows; the oldest ones are evicted."""
         for entry in entries:
             self._entries.pop(entry.handle, None)
             self._entries[entry.handle] = entry
@@ -79,21 +79,21 @@ class ListedMemories(Sequence["MemoryEntry | None"]):
             del self._entries[oldest]
             self._fresh.discard(oldest)
 
-    def wanted(self, start: int, stop: int) -> list[Handle]:
-        """Of the rows between two places those to ask for."""
+    def missing(self, start: int, stop: int) -> list[Handle]:
+        """The rows between two indexes that must be requested."""
         return [handle for handle in self.handles[max(0, start) : max(0, stop)] if handle not in self._fresh]
 
-    def ask(self, handles: Sequence[Handle]) -> None:
-        """Remember that these were asked for."""
+    def mark_requested(self, handles: Sequence[Handle]) -> None:
+        """Remember that these rows were requested."""
         self._fresh.update(handles)
 
 
 class MemoryList(TableList[ListedRow]):
-    """Memories in rows with a cursor. A listing asks for the rows that come into sight (`RowsWanted`)."""
+    """The list of memories. A listing requests the rows that become visible (`RowsWanted`)."""
 
     @dataclass
     class RowsWanted(Message):
-        """Rows are in sight, or about to be, that are not loaded; `put_rows` brings them."""
+        """Rows in or near the view are not loaded; `put_rows` delivers them."""
 
         handles: Sequence[Handle]
 
@@ -108,14 +108,14 @@ class MemoryList(TableList[ListedRow]):
         )
         self._look: tuple[Sort, datetime, bool, Highlights] = (NEWEST_STORED, NO_MOMENT, False, NO_HIGHLIGHTS)
         self._recall: RecallResult | None = None
-        """The recall that is shown; None while a listing is."""
+        """The recall that is shown; None for a listing."""
         self._text_lines = 1
         self._posted: tuple[MemoryEntry, ScoredEntry | None] | None = None
         self._is_asking = False
 
     @property
     def row_count(self) -> int:
-        """How many memories there are to select."""
+        """The number of rows."""
         return len(self.rows)
 
     @property
@@ -129,19 +129,19 @@ class MemoryList(TableList[ListedRow]):
 
     @property
     def selected_entry(self) -> MemoryEntry | None:
-        """The memory under the cursor; None when there is none or it is not loaded yet."""
+        """The memory under the cursor; None if there is none or it is not loaded."""
         return _entry_of(self.selected)
 
     @property
     def selected_result(self) -> ScoredEntry | None:
         """The recall result under the cursor; None in a listing."""
         row = self.selected
-        return row.result if isinstance(row, RankedRow) and row.result.stage != FELL_OUT else None
+        return row.result if isinstance(row, RankedRow) and row.result.stage != NO_LONGER_LISTED else None
 
     def show_page(self, entries: Sequence[MemoryEntry]) -> None:
-        """Show the first rows of a listing whose whole order is not known yet.
+        """Show the first rows of a listing before its whole order is known.
 
-        The cursor stays on its memory when that is among these, else it goes to the top.
+        The cursor stays on its memory if that is among these rows, else it goes to the top.
         """
         rows = ListedMemories([entry.handle for entry in entries], entries)
         cursor = position(rows.handles, self.key_here, 0) or 0
@@ -149,10 +149,10 @@ class MemoryList(TableList[ListedRow]):
         self.set_rows(rows, cursor=cursor)
 
     def show_order(self, handles: Sequence[Handle], first: Sequence[MemoryEntry] = ()) -> None:
-        """Show all rows of a listing in this order, with the `first` of them as they are now.
+        """Show all rows of a listing in this order; `first` are the loaded first rows.
 
-        The cursor stays on its memory and that on its line of the screen; when it is deleted, on its place. At the top
-        of a list new memories appear at once.
+        The cursor stays on its memory, and that on its line of the screen; if the memory was deleted, at its index. At
+        the top of a list new memories become visible at once.
         """
         before = self.rows if isinstance(self.rows, ListedMemories) else ListedMemories()
         rows, top = before.ordered(handles), self.scroll_offset.y
@@ -164,35 +164,35 @@ class MemoryList(TableList[ListedRow]):
             self.scroll_to(y=max(0, self.cursor - line), animate=False, force=True)
 
     def put_rows(self, entries: Sequence[MemoryEntry]) -> None:
-        """Take in rows of a listing that were wanted, or that are other ones now."""
+        """Deliver rows of a listing that were requested, or that have changed."""
         if isinstance(self.rows, ListedMemories):
             self.rows.put(entries)
             self.redraw()
             self._post_highlight()
 
     def show_results(self, result: RecallResult, edited: MemoryEntry | None = None) -> None:
-        """Show the ranked answer to a recall; the same query again keeps the cursor on its memory.
+        """Show the results of a recall; for the same query, the cursor stays on its memory.
 
-        A memory that was just `edited` stays in sight behind the results when it is none of them any more.
+        A memory that was just `edited` stays visible after the results if it is no longer one of them.
         """
         is_same_query = self._recall is not None and self._recall.request.query == result.request.query
         self._recall, self._posted = result, None
         self.set_rows(ranked_rows(result, edited), cursor=None if is_same_query else 0)
 
     def go_to(self, handle: Handle) -> None:
-        """Put the cursor on this row, where it is one."""
+        """Put the cursor on this row, if it exists."""
         row = position(self.keys, handle, self.cursor)
         if row is not None:
             self.cursor = row
 
-    def set_look(self, sort: Sort, now: datetime, show_agent: bool, lights: Highlights) -> None:
-        """Draw the rows of a listing in another way."""
-        before, self._look = self._look, (sort, now, show_agent, lights)
+    def set_look(self, sort: Sort, now: datetime, show_agent: bool, highlights: Highlights) -> None:
+        """Set how the rows of a listing are drawn."""
+        before, self._look = self._look, (sort, now, show_agent, highlights)
         if self._look != before and self._recall is None:
             self.redraw()
 
     def handles_to_anchor(self) -> Sequence[Handle]:
-        """The rows from the one marked last to the cursor, both included; the cursor's alone without such a one."""
+        """The rows from the last marked one to the cursor, inclusive; only the cursor's row if nothing is marked."""
         handles = self.keys
         anchor = position(handles, self.anchor, self.cursor) if self.marked else None
         first, last = sorted((self.cursor if anchor is None else anchor, self.cursor))
@@ -210,7 +210,7 @@ class MemoryList(TableList[ListedRow]):
         return ranked_columns(width, self._recall, lambda row, cells: self._texts(row)[0])
 
     def row_lines(self, row: ListedRow) -> list[Content]:
-        """The cells of a memory; below a result the rest of its text, and why it stays out."""
+        """The cells of a memory; below a result the rest of its text, and why it is not injected."""
         if row is None:
             return [Content.styled(ELLIPSIS, "faint")]
         lines = [self.cells_of(row)]
@@ -231,7 +231,7 @@ class MemoryList(TableList[ListedRow]):
         self._ask_soon()
 
     def _texts(self, row: RankedRow) -> list[Content]:
-        """The lines of a result's memory: the first in its column, the others below the scores too."""
+        """The lines of a result's text: the first in its column, the others also below the scores."""
         _, first, wide = self._text_place()
         text = one_line(row.result.entry.content[:MAX_TEXT]) or EMPTY_CONTENT
         lines = wrapped(text, first)
@@ -241,13 +241,13 @@ class MemoryList(TableList[ListedRow]):
             lines = lines[: self._text_lines]
             lines[-1] = fit(f"{lines[-1]}{ELLIPSIS}", wide if len(lines) > 1 else first)
         lines[0] = fit(lines[0], first)
-        lights = NO_HIGHLIGHTS
+        highlights = NO_HIGHLIGHTS
         if self._recall is not None and self._recall.mode != SIMILAR:
-            lights = highlights_of_message(self._recall.request.query)
-        return [lights.lit(line) for line in lines]
+            highlights = highlights_of_message(self._recall.request.query)
+        return [highlights.apply(line) for line in lines]
 
     def _text_place(self) -> tuple[int, int, int]:
-        """The cells before the memory of a result, those of its first line, and those of the lines below."""
+        """The start of a result's text, the width of its first line, and that of the other lines, in cells."""
         start = 0
         for number, (column, width) in enumerate(self.laid_out()):
             start += column.lead if number else 0
@@ -257,7 +257,7 @@ class MemoryList(TableList[ListedRow]):
         return 0, 1, 1
 
     def row_heights(self) -> Iterable[int] | None:
-        """Those of a recall, whose texts use the lines that are free below a short one."""
+        """The heights of a recall's rows: the texts of a short recall fill the free lines."""
         if self._recall is None or not self.is_mounted:
             return None
         rows = [row for row in self.rows if isinstance(row, RankedRow)]
@@ -277,12 +277,12 @@ class MemoryList(TableList[ListedRow]):
             self._is_asking = self.call_after_refresh(self._ask)
 
     def _ask(self) -> None:
-        """Ask for what is in sight and a page around it, as soon as half a page around it is not here."""
+        """Request the visible rows and a page around them, if rows within half a page around are missing."""
         self._is_asking = False
         page, top, rows = self.lines_in_sight, self.scroll_offset.y, self.rows
-        if isinstance(rows, ListedMemories) and rows.wanted(top - page // 2, top + page + page // 2):
-            around = [*rows.wanted(top, top + 2 * page), *rows.wanted(top - page, top)][:200]
-            rows.ask(around)
+        if isinstance(rows, ListedMemories) and rows.missing(top - page // 2, top + page + page // 2):
+            around = [*rows.missing(top, top + 2 * page), *rows.missing(top - page, top)][:200]
+            rows.mark_requested(around)
             self.post_message(self.RowsWanted(around))
 
 
@@ -293,26 +293,26 @@ def _entry_of(row: ListedRow) -> MemoryEntry | None:
 
 
 def _mark_of(row: ListedRow) -> str | None:
-    """The id of a memory; what the lucid program answered cannot be marked."""
+    """The id of a memory; None for a result of the lucid program, which cannot be marked."""
     entry = _entry_of(row)
     return None if entry is None or (isinstance(row, RankedRow) and is_from_lucid(row.result)) else entry.id
 
 
 def listing_columns(
-    sort: Sort, now: datetime, show_agent: bool, lights: Highlights, *, is_wide: bool
+    sort: Sort, now: datetime, show_agent: bool, highlights: Highlights, *, is_wide: bool
 ) -> Sequence[Column[Any]]:
-    """Key, first line and age; in a wide window category, agent and size too.
+    """Key, first line and age; in a wide window also category, agent and size.
 
-    Ordered by the last change, the age is that of the change.
+    If the list is sorted by the last change, the age is that of the change.
     """
     key = Column[MemoryEntry](
         "key",
-        lambda one: lights.lit(one_line(one.key)) if one.key else EMPTY_KEY,
+        lambda one: highlights.apply(one_line(one.key)) if one.key else EMPTY_KEY,
         shortened=cut_key,
         hidden_below=30,
     )
     flag = Column[MemoryEntry]("", width=1, lead=1, draw=_flag)
-    memory = Column[MemoryEntry]("memory", flex=True, lead=1, draw=partial(_memory, lights))
+    memory = Column[MemoryEntry]("memory", flex=True, lead=1, draw=partial(_memory, highlights))
     age = Column[MemoryEntry](
         "age", lambda one: relative_age(one.when, now), 6, right=True, look="muted", hidden_below=_LEAST_FOR_KEY
     )
@@ -332,21 +332,21 @@ def _flag(entry: MemoryEntry, cells: int) -> Content:
     return Content("→" if entry.superseded_by is not None else "◆" if entry.pinned else " ")
 
 
-def _memory(lights: Highlights, entry: MemoryEntry, cells: int) -> Content:
-    """The beginning of a memory, or from shortly before its first match where that would be cut."""
+def _memory(highlights: Highlights, entry: MemoryEntry, cells: int) -> Content:
+    """The beginning of a memory, or the text around its first match if that would be cut."""
     words = f"withheld: {one_line(entry.withheld)}  " if entry.withheld else ""
     text = words + (one_line(entry.content[:MAX_TEXT]) or EMPTY_CONTENT)
-    matches = lights.spans(text)
+    matches = highlights.spans(text)
     if matches and cell_len(text[: matches[0][1]]) > cells:
         text = ELLIPSIS + text[max(0, matches[0][0] - 12) :]
-    return lights.lit(fit(text, cells))
+    return highlights.apply(fit(text, cells))
 
 
 @dataclass(frozen=True, slots=True)
 class RankedRow:
-    """One result; `reason` is why it stays out where the threshold's line does not say it already.
+    """A result; `reason` is why it is not injected, unless the threshold line says so.
 
-    `threshold` is what it and those below it do not reach, None where there is no line above it.
+    `threshold` is set if the threshold line is above this row.
     """
 
     result: ScoredEntry
@@ -356,9 +356,9 @@ class RankedRow:
 
 
 def ranked_rows(recall: RecallResult, edited: MemoryEntry | None = None) -> list[RankedRow]:
-    """The results in order, then what the content scanner withholds, then `edited` where it is none of these."""
+    """The results in order, then memories withheld by the scanner, then `edited` if it is not one of these."""
     if recall.mode == SIMILAR or recall.not_read_because is not None:
-        # No agent ever gets this ranking.
+        # This ranking is never injected.
         return [RankedRow(result, False) for result in recall.results]
     line_at = threshold_line(recall.results, recall.threshold)
     rows = [
@@ -372,29 +372,29 @@ def ranked_rows(recall: RecallResult, edited: MemoryEntry | None = None) -> list
     ]
     rows += [RankedRow(result, True, f"withheld: {one_line(result.withheld or '')}") for result in recall.withheld]
     if edited is not None and all(row.result.entry.id != edited.id for row in rows):
-        rows.append(RankedRow(ScoredEntry(edited, 0, None, stage=FELL_OUT), True, FELL_OUT))
+        rows.append(RankedRow(ScoredEntry(edited, 0, None, stage=NO_LONGER_LISTED), True, NO_LONGER_LISTED))
     return rows
 
 
 def is_from_lucid(result: ScoredEntry | None) -> bool:
-    """Whether a result is what the lucid program answered, and no memory of the store itself."""
+    """Whether a result comes from the lucid program and is not a memory of the store."""
     return result is not None and result.stage == LUCID
 
 
 def why_not_injected(result: ScoredEntry) -> str:
-    """Why a result does not reach the prompt, in a few words."""
+    """Why a result is not injected, in a few words."""
     return one_line(result.not_injected_because or "not injected").rstrip(".")
 
 
 def threshold_line(results: Sequence[ScoredEntry], threshold: float) -> int | None:
-    """The result after the threshold line: None unless all results that reach it come first."""
+    """The index of the result below the threshold line; None unless all results that reach it come first."""
     reaches = [_reaches(result, threshold) for result in results]
     passing = sum(reaches)
     return None if passing == len(reaches) or not all(reaches[:passing]) else passing
 
 
 def threshold_words(row: Any, cells: int) -> str | None:
-    """The line of so many cells above the first row below the threshold; None above another row."""
+    """The threshold line above the first row below it, in `cells` cells; None above other rows."""
     if not isinstance(row, RankedRow) or row.threshold is None:
         return None
     return f"───── threshold {score_text(row.threshold)}: below is not injected ".ljust(cells, "─")
@@ -403,7 +403,7 @@ def threshold_words(row: Any, cells: int) -> str | None:
 def ranked_columns(
     width: int, recall: RecallResult, draw_memory: Callable[[Any, int], Content]
 ) -> Sequence[Column[Any]]:
-    """Rank, key, memory, final and each part of the score there is, with a bar where there is room."""
+    """Rank, key, memory, final score and its parts, with bars if there is room."""
     columns: list[Column[Any]] = [
         Column("", _rank, 2, right=True, look="muted", lead=0),
         Column("key", lambda row: row.result.entry.key or EMPTY_KEY, shortened=cut_key, hidden_below=_LEAST_FOR_KEY),
@@ -431,12 +431,12 @@ def _part_column(name: Look, cell: Callable[[RankedRow], Content], bar_cells: in
 
 
 def _part(value: float | None, bar_cells: int) -> Content:
-    """A bar with its number, or the number alone."""
+    """A number, after a bar if there is room."""
     return Content(NO_VALUE if value is None else f"{bar(value, bar_cells)}{score_text(value):>{_NUMBER}}")
 
 
 def _final(threshold: float, row: RankedRow) -> Content | str:
-    """The number that is compared with the threshold, and in front of it what it was before decay or rerank."""
+    """The score that is compared with the threshold, after the score before decay or rerank."""
     result = row.result
     if is_from_lucid(result):
         return "◇ lucid"
@@ -444,7 +444,7 @@ def _final(threshold: float, row: RankedRow) -> Content | str:
     shown = score_text(compared)
     before = "" if shown == score_text(result.score) else f"{score_text(result.score)} → "
     if compared is not None and compared < threshold and shown == score_text(threshold):
-        # Cut and not rounded, so that it stays below.
+        # Truncated instead of rounded, so that it stays below the threshold.
         shown = f"{math.floor(compared * 10_000) / 10_000:.4f}"
     return Content.assemble((before, "muted"), (shown, "final"))
 

@@ -1,4 +1,4 @@
-"""The list of everything: rows in columns under a heading with a cursor, each row read only when it is seen."""
+"""The list widget: rows in columns under a heading, with a cursor; each row is read only when it is drawn."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MAX_LENGTH = 2000
 
 
 def position(keys: Sequence[Any], wanted: Any, near: int) -> int | None:
-    """The position of a key, searched first at its old place; None when it is missing."""
+    """The index of a key, tried first at its previous index; None if it is missing."""
     if wanted is None:
         return None
     if 0 <= near < len(keys) and keys[near] == wanted:
@@ -47,7 +47,7 @@ def position(keys: Sequence[Any], wanted: Any, near: int) -> int | None:
 
 
 def cut_key(key: str, cells: int) -> str:
-    """A key in at most so many cells, cut in its middle: keys of programs differ at their end."""
+    """Fit a key into `cells` cells, cut in the middle, because generated keys differ at their ends."""
     shown = one_line(key)
     if cell_len(shown) <= cells or cells < 10:
         return shown
@@ -55,61 +55,61 @@ def cut_key(key: str, cells: int) -> str:
     return cut(shown, cells - tail) + last_cells(shown, tail)
 
 
-# No slots: `Column[Row](…)` could not be made with them.
+# Without slots, which would not allow `Column[Row](…)`.
 @dataclass(frozen=True)
 class Column(Generic[Row]):
-    """One column: what is above it, and what it shows of a row.
+    """A column: its title, and the cell that it shows of a row.
 
-    A cell may hold any text: it is put on one line, cleaned and masked here, and is never markup.
+    A cell may be any text: it is put on one line, cleaned and masked here, and never read as markup.
     """
 
     title: str
     cell: Callable[[Row], Content | str] = lambda row: ""
     width: int | None = None
-    """Its cells; None: what the widest of the first 200 rows needs, within reason."""
+    """The width in cells; None fits the widest of the first 200 rows, within limits."""
     flex: bool = False
-    """Takes what the others leave; several share it."""
+    """Takes the remaining width, shared with other flexible columns."""
     right: bool = False
-    """Aligned to the right, as numbers are."""
+    """Right-aligned, as for numbers."""
     hidden_below: int = 0
-    """Left out of a list of fewer cells."""
+    """Hidden if the list has fewer cells."""
     look: Look = "text"
-    """How what is unstyled looks; the parts of a `Content` may be styled by the names of looks."""
+    """The style of unstyled text; the parts of a `Content` may be styled by the names of looks."""
     shortened: Callable[[str, int], str] | None = None
-    """Puts a plain text into so many cells where it has more; None: it is cut at its end."""
+    """Shortens a plain text that is too long for so many cells; None cuts it at its end."""
     lead: int = 2
-    """Blank cells before it, where it is not the first."""
+    """Blank cells before the column, unless it is the first."""
     draw: Callable[[Row, int], Content] | None = None
-    """In place of `cell`: a text of exactly so many cells, cleaned by whoever makes it."""
+    """Replaces `cell`: makes a text of exactly so many cells, which must already be clean."""
 
 
 class Marks:
-    """Marked rows in the order of marking, or all rows of a filter but for some."""
+    """Marked rows in the order of marking, or all rows of a filter with exceptions."""
 
-    def __init__(self, ids: Iterable[Hashable] = (), every: Any = None, total: int = 0) -> None:
-        self.every = every
-        """The filter that all marked rows pass, None where they are marked one by one."""
+    def __init__(self, ids: Iterable[Hashable] = (), filter: Any = None, total: int = 0) -> None:
+        self.filter = filter
+        """The filter that selects the marked rows; None if they are marked one by one."""
         self.total = total
-        """How many rows pass the filter."""
+        """The number of rows that the filter selects."""
         self.ids: dict[Any, None] = dict.fromkeys(ids)
-        """What is marked; with a filter, what is not."""
+        """The marked rows; with a filter, the unmarked ones."""
 
     def __len__(self) -> int:
-        return len(self.ids) if self.every is None else max(0, self.total - len(self.ids))
+        return len(self.ids) if self.filter is None else max(0, self.total - len(self.ids))
 
     def __contains__(self, id: Hashable) -> bool:
-        return (id in self.ids) is (self.every is None)
+        return (id in self.ids) is (self.filter is None)
 
     @property
     def is_whole(self) -> bool:
-        """Whether all that passes the filter is marked."""
-        return self.every is not None and not self.ids
+        """Whether all rows of the filter are marked."""
+        return self.filter is not None and not self.ids
 
 
 class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
-    """Rows in columns with a cursor on one of them, and marks that stay whichever rows there are.
+    """Rows in columns with a cursor, and marks that stay when the rows change.
 
-    A row is one line unless a subclass draws more. None is a row that is still to come.
+    A row is one line unless a subclass draws more. A row of None is not loaded yet.
     """
 
     ALLOW_SELECT = False
@@ -140,27 +140,27 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
     }
     """
     cursor: reactive[int] = reactive(0, repaint=False)
-    """The row that is selected, from 0."""
+    """The index of the selected row."""
 
     @dataclass
     class RowMessage(Message, namespace="table_list"):
-        """Something about one row; None where there are no rows."""
+        """A message about one row; None if there are no rows."""
 
         table: TableList[Any]
         row: Any
 
     class RowHighlighted(RowMessage, namespace="table_list"):
-        """The cursor is on another row, or other rows are shown."""
+        """The cursor moved to another row, or the rows changed."""
 
     class RowOpened(RowMessage, namespace="table_list"):
-        """A row was clicked twice."""
+        """A row was double-clicked."""
 
     class MarksChanged(RowMessage, namespace="table_list"):
-        """Other rows are marked than before."""
+        """The marks changed."""
 
     @dataclass
     class Filled(Message, namespace="table_list"):
-        """The list was given its first rows, even if there are none."""
+        """The list got its first rows, even if there are none."""
 
         table: TableList[Any]
 
@@ -178,28 +178,28 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
     ) -> None:
         """`columns` may depend on the list's width.
 
-        By the `key` of its row the cursor is put back when rows change. By its `mark` a row is marked; None where it
-        cannot be. The words of its `heading` are in a line above a row.
+        When the rows change, the cursor stays on the row with the same `key`. `mark` is what identifies a marked row;
+        None if a row cannot be marked. `heading` is a line above a row.
         """
         super().__init__(id=id)
         self._columns = columns
         self.rows = rows
-        """What the list holds."""
+        """The rows of the list."""
         self.empty = empty
-        """What is said where there are no rows."""
+        """The text of an empty list."""
         self._key = key
         self._mark = mark
         self._is_left_out = is_left_out or (lambda row: False)
         self._heading = heading
         self.marked = Marks()
         self.anchor: Any = None
-        """The key of the row that was marked last: where a range begins."""
+        """The key of the last marked row, where a range begins."""
         self._strips: LRUCache[tuple[int, bool, bool], list[Strip]] = LRUCache(512)
         self._widths: list[tuple[Column[Row], int]] | None = None
         self._starts: list[int] | None = None
-        """The line that each row begins on, and behind them the count of lines; None: each row takes one line."""
+        """The first line of each row, followed by the number of lines; None if each row is one line."""
         self.is_filled = bool(rows)
-        """Whether it was given rows, even if there are none."""
+        """Whether the rows were set, even to none."""
 
     @property
     def selected(self) -> Row | None:
@@ -208,40 +208,40 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
 
     @property
     def keys(self) -> Sequence[Any]:
-        """What distinguishes the rows, of each of them; empty if nothing does."""
+        """The keys of the rows; empty if they have none."""
         return [] if self._key is None else [self._key(row) for row in self.rows]
 
     @property
     def key_here(self) -> Any:
-        """The key of the row under the cursor; None where there is none."""
+        """The key of the row under the cursor; None if there is none."""
         row = self.selected
         return None if row is None or self._key is None else self._key(row)
 
     @property
     def lines_in_sight(self) -> int:
-        """How many lines there are under the heading."""
+        """The number of visible lines under the heading."""
         return max(1, self.size.height - HEADING_LINES)
 
     @property
     def marks(self) -> KeysView[Any]:
-        """What is marked, in the order of marking; also of rows that are not here now."""
+        """The marks in the order of marking, including those of absent rows."""
         return self.marked.ids.keys()
 
     def has_mark(self, row: Row) -> bool:
-        """Whether a row is marked, to be taken or to be left out."""
+        """Whether a row is marked, for inclusion or exclusion."""
         mark = self._mark_of(row)
         return mark is not None and mark in self.marked
 
     def is_faint(self, row: Row) -> bool:
-        """Whether a row is quiet: it is left out, or stays out of the prompt."""
+        """Whether a row is drawn faint, because it is excluded or not in the prompt."""
         return row is not None and self._is_left_out(row)
 
     def row_lines(self, row: Row) -> list[Content]:
-        """The lines of a row without the sign before them."""
+        """The lines of a row without the sign column."""
         return [self.cells_of(row)]
 
     def set_rows(self, rows: Sequence[Row], *, cursor: int | None = None) -> None:
-        """Hold these rows; without a `cursor` it stays on the row of its key, else on its place."""
+        """Set the rows; without `cursor` it stays on the row with its key, else at its index."""
         key, self.rows = self.key_here, rows
         if cursor is None:
             found = position(self.keys, key, self.cursor)
@@ -260,31 +260,31 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         if mark is not None:
             ids = self.marked.ids
             others = [one for one in ids if one != mark]
-            self.set_marks(Marks(others if mark in ids else (*ids, mark), self.marked.every, self.marked.total))
+            self.set_marks(Marks(others if mark in ids else (*ids, mark), self.marked.filter, self.marked.total))
             self.anchor = self.key_here
             self.cursor += 1
 
     def mark_all(self) -> None:
-        """Mark every row there is that can be; where all of them are marked, none."""
+        """Mark all rows that can be marked; if all are marked, unmark them."""
         every = [mark for mark in map(self._mark_of, self.rows) if mark is not None]
-        before = self.marks if self.marked.every is None else ()
+        before = self.marks if self.marked.filter is None else ()
         self.set_marks(() if all(mark in self.marked for mark in every) else (*before, *every))
 
     def set_marks(self, marks: Marks | Iterable[Hashable]) -> None:
-        """Mark these and no others."""
+        """Replace the marks."""
         self.marked = marks if isinstance(marks, Marks) else Marks(marks)
         self.redraw()
         self.post_message(self.MarksChanged(self, self.selected))
 
     def redraw(self) -> None:
-        """Lay out and draw everything again: rows, marks or colours are other ones now."""
+        """Lay out and draw everything again after a change of rows, marks or colours."""
         self._widths = self._starts = None
         self._strips.clear()
         self._measure()
         self.refresh()
 
     def notify_style_update(self) -> None:
-        """Take other colours when the theme changes."""
+        """Redraw in new colours when the theme changes."""
         super().notify_style_update()
         self._strips.clear()
 
@@ -294,11 +294,11 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         self._bring_into_view()
 
     def validate_cursor(self, row: int) -> int:
-        """Keep the cursor on a row."""
+        """Clamp the cursor to the rows."""
         return max(0, min(row, len(self.rows) - 1))
 
     def watch_cursor(self, old: int, new: int) -> None:
-        """Repaint two rows, and bring the new one into view."""
+        """Repaint the old and the new row, and bring the new one into view."""
         for at in (old, new):
             lines = self._lines_of(at)
             y = lines.start - self.scroll_offset.y + HEADING_LINES
@@ -334,7 +334,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
                 self.post_message(self.RowOpened(self, self.selected))
 
     def render_line(self, y: int) -> Strip:
-        """One line of what is in sight: the heading, a line of a row, or nothing."""
+        """Draw a visible line: the heading, a line of a row, or a blank line."""
         if not self.rows:
             empty = wrapped(display_text(mask_secrets(self.empty)), max(8, self.size.width - 4))
             return self._strip(Content.styled(f"  {empty[y]}" if y < len(empty) else "", "muted"))
@@ -349,7 +349,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         return lines[part] if part < len(lines) else self._strip(Content(""))
 
     def _row_strips(self, at: int) -> list[Strip]:
-        """All lines of a row with its heading, which stay as they were painted until `redraw`."""
+        """All lines of a row with its heading, cached until `redraw`."""
         place = (at, at == self.cursor, self.has_focus)
         painted = self._strips.get(place)
         if painted is not None:
@@ -358,13 +358,13 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         is_left_out = row is not None and self._is_left_out(row)
         is_marked = row is not None and not is_left_out and self.has_mark(row)
         if at == self.cursor and self.can_focus:
-            signs, ground = (MARKED_CURSOR if is_marked else CURSOR, CURSOR), "list--cursor"
+            signs, style_class = (MARKED_CURSOR if is_marked else CURSOR, CURSOR), "list--cursor"
         else:
             signs = (MARKED if is_marked else LEFT_OUT if is_left_out else " ", " ")
-            ground = "list--marked" if is_marked else ""
-        # The sign of a mark is on the first line alone; that of the cursor runs along all of its lines.
+            style_class = "list--marked" if is_marked else ""
+        # A mark has its sign only on the first line; the cursor has its sign on all lines of the row.
         lines = [
-            self._strip(Content.styled(signs[min(number, 1)], "final") + line, ground)
+            self._strip(Content.styled(signs[min(number, 1)], "final") + line, style_class)
             for number, line in enumerate(self.row_lines(row))
         ]
         heading = self._heading_of(row)
@@ -374,36 +374,36 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         return lines
 
     def cells_of(self, row: Row) -> Content:
-        """The cells of a row."""
+        """Draw the cells of a row."""
         look = "faint" if self.is_faint(row) else None
         return _joined([(column, _cell(column, row, width, look)) for column, width in self.laid_out()])
 
     def laid_out(self) -> list[tuple[Column[Row], int]]:
-        """The columns there is room for, each with its cells: one cell for the sign and one at the end taken off."""
+        """The visible columns with their widths in cells; one cell is for the sign and one at the end stays blank."""
         if self._widths is not None:
             return self._widths
         width = self.scrollable_content_region.width
         every = self._columns(width) if callable(self._columns) else self._columns
         columns = [column for column in every if width >= column.hidden_below]
-        cells = [0 if column.flex else self._wanted(column) for column in columns]
+        cells = [0 if column.flex else self._preferred_width(column) for column in columns]
         flexible = [at for at, column in enumerate(columns) if column.flex]
         left = width - 2 - sum(cells) - sum(column.lead for column in columns[1:])
         for at, column in enumerate(columns):
-            # What was measured gives way to what has to be read.
-            short = 40 * len(flexible) - left
-            if short > 0 and column.width is None and not column.flex and not column.right:
-                given = min(short, max(0, cells[at] - _MIN_CELL))
-                cells[at] -= given
-                left += given
+            # Columns with a measured width shrink, so that flexible columns stay readable.
+            missing = 40 * len(flexible) - left
+            if missing > 0 and column.width is None and not column.flex and not column.right:
+                freed = min(missing, max(0, cells[at] - _MIN_CELL))
+                cells[at] -= freed
+                left += freed
         for number, at in enumerate(flexible):
             cells[at] = max(1, left // (len(flexible) - number))
             left -= cells[at]
         self._widths = list(zip(columns, cells, strict=True))
         return self._widths
 
-    def _strip(self, line: Content, ground: str = "") -> Strip:
-        """A line as it is painted, on its own ground."""
-        base = self.get_visual_style(*filter(None, [ground]))
+    def _strip(self, line: Content, style_class: str = "") -> Strip:
+        """Render a line in the styles of a component class."""
+        base = self.get_visual_style(*filter(None, [style_class]))
         parse = self.app.stylesheet.parse_style
 
         def style(name: str | Style) -> Style:
@@ -412,7 +412,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         pieces = [Segment(text, look.rich_style) for text, look in line.render(base, "", style)]
         return Strip(pieces).adjust_cell_length(self.size.width, base.rich_style)
 
-    def _wanted(self, column: Column[Row]) -> int:
+    def _preferred_width(self, column: Column[Row]) -> int:
         if column.width is not None:
             return column.width
         rows = (self.rows[at] for at in range(min(len(self.rows), 200)))
@@ -420,13 +420,13 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         return max(cell_len(column.title), min(_MAX_CELL, widest))
 
     def _lines_of(self, at: int) -> range:
-        """The lines that a row takes, counted from the first below the heading."""
+        """The lines of a row, counted from the first line below the heading."""
         if self._starts is None:
             return range(at, at + 1)
         return range(self._starts[at], self._starts[at + 1]) if at + 1 < len(self._starts) else range(0)
 
     def _row_at(self, line: int) -> tuple[int, int]:
-        """Which row is on a line, and which of its lines that is."""
+        """The index of the row at a line, and the index of the line within the row."""
         if self._starts is None:
             return line, 0
         at = bisect_right(self._starts, line) - 1
@@ -439,11 +439,11 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         return None if row is None or self._mark is None else self._mark(row)
 
     def row_heights(self) -> Iterable[int] | None:
-        """The lines of each row, its heading included; None where each row is one line."""
+        """The number of lines of each row with its heading; None if each row is one line."""
         return None if self._heading is None else (1 + (self._heading_of(row) is not None) for row in self.rows)
 
     def _measure(self) -> None:
-        """Be as high as the rows are."""
+        """Set the virtual height to that of all rows."""
         heights = self.row_heights()
         self._starts = None if heights is None else [*accumulate(heights, initial=0)]
         lines = self._lines_of(len(self.rows) - 1).stop if self.rows else -HEADING_LINES
@@ -463,13 +463,13 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
 
 
 def _joined(cells: Sequence[tuple[Column[Row], Content]]) -> Content:
-    """Cells side by side."""
+    """Join cells side by side."""
     pieces = [Content(" " * column.lead) + cell if number else cell for number, (column, cell) in enumerate(cells)]
     return Content("").join(pieces)
 
 
 def _cell(column: Column[Row], row: Row, width: int, look: str | None) -> Content:
-    """A cell in exactly so many cells; a row that is on its way has blank ones."""
+    """Draw a table cell in exactly `width` terminal cells; blank if the row is not loaded."""
     if row is None:
         return Content(" " * width)
     if column.draw is not None:
@@ -487,7 +487,7 @@ def _cell(column: Column[Row], row: Row, width: int, look: str | None) -> Conten
 
 
 def _clean(shown: Content | str) -> Content:
-    """A cell's text as it may be shown; a styled one that hides something loses its looks with it."""
+    """Clean the text of a cell for display; styled text that needs cleaning loses its styles."""
     if isinstance(shown, str):
         return Content(one_line(mask_secrets(shown[:_MAX_LENGTH])))
     plain = shown.plain[:_MAX_LENGTH]

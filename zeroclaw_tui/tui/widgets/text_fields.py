@@ -1,4 +1,4 @@
-"""Fields in which a person writes a memory. What a terminal would obey or hide cannot be typed into them."""
+"""Fields for editing a memory. Control and hidden characters cannot be typed into them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _BLANKS = frozenset(WHITE_SPACE)
 
 
 def why_not_here(text: str) -> str | None:
-    """Why a text cannot be edited on the screen, in a sentence; None where it looks there exactly as it is stored."""
-    # Every key would have to wait.
+    """Say why a text cannot be edited on the screen; None if the screen shows it exactly as it is stored."""
+    # Each key press would be slow.
     if len(text) > 200_000:
         return f"{len(text):,} characters are too many to edit here."
     lines = text.replace("\r\n", "\n")
-    # A text whose lines do not all end in the same way would get other ends.
+    # The editor would change mixed line endings.
     shown = text if {"\r", "\n"} & {*text.replace("\r\n", "")} else lines
     return None if display_text(shown) == shown else "This content has control or hidden characters."
 
@@ -42,9 +42,9 @@ def can_edit_in_line(text: str) -> bool:
 
 
 class ContentArea(TextArea):
-    """Edits a content, into which no control and hidden characters can be typed or pasted.
+    """Edits a content. Control and hidden characters cannot be typed or pasted into it.
 
-    What cannot be edited here, or because of `why_fixed` nowhere, is only shown: the reason and its beginning.
+    A content that cannot be edited here, or is fixed (`why_fixed`), is read-only: the reason and its beginning.
     """
 
     def __init__(self, content: str, *, why_fixed: str | None = None, id: str | None = None) -> None:
@@ -61,11 +61,11 @@ class ContentArea(TextArea):
 
     @property
     def content(self) -> str:
-        """The content as it is to be stored."""
+        """The content to store."""
         return self._stored if self.read_only else self.text
 
     def put(self, content: str) -> None:
-        """Take another content."""
+        """Set another content."""
         self._stored = content
         self.read_only = self._why is not None
         self.load_text(self._shown)
@@ -76,7 +76,7 @@ class ContentArea(TextArea):
 
     @property
     def _shown(self) -> str:
-        """The content, or why it is only shown and its beginning."""
+        """The text of the editor: the content, or why it is read-only and its beginning."""
         content, why = self._stored, self._why
         if why is None:
             return content
@@ -85,7 +85,7 @@ class ContentArea(TextArea):
         return f"{why}{how}\n\n{excerpt}"
 
     def edit(self, edit: Edit) -> EditResult:
-        """Apply an edit without the characters that a terminal obeys or does not show."""
+        """Apply an edit without control and hidden characters."""
         row, column = min(edit.from_location, edit.to_location)
         before = self.document.get_line(row)[max(0, column - 1) : column]
         edit.text = _visible(self, _LINE_ENDS.sub("\n", edit.text), before)
@@ -93,7 +93,7 @@ class ContentArea(TextArea):
 
 
 class LineInput(Input):
-    """Edits a text of one line. Control and hidden characters cannot be typed or pasted into it."""
+    """Edits a single-line text. Control and hidden characters cannot be typed or pasted into it."""
 
     def __init__(self, value: str = "", *, id: str | None = None, placeholder: str = "") -> None:
         self._stored = value
@@ -102,17 +102,17 @@ class LineInput(Input):
 
     @property
     def text(self) -> str:
-        """What the field means: the value it was opened with until somebody changes it."""
+        """The value of the field: the original value until it is changed."""
         return self._stored if self.value == self._shown else self.value
 
     def replace(self, text: str, start: int, end: int) -> None:
-        """Replace a part without the characters that a terminal obeys or does not show."""
+        """Replace a part without control and hidden characters."""
         line = " ".join(re.split("[\n\t]", _LINE_ENDS.sub("\n", text)))
         super().replace(_visible(self, line, self.value[max(0, start - 1) : start]), start, end)
 
 
 class OneOf(Widget, can_focus=True):
-    """One of a few values on one line, changed with the arrows, the space bar or a click."""
+    """A choice of a few values on one line, changed with the arrow keys, the space bar or a click."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right,space,l", "step(1)", "next", show=False),
@@ -121,7 +121,7 @@ class OneOf(Widget, can_focus=True):
     at: reactive[int] = reactive(0)
 
     class Changed(Message):
-        """Another value was chosen."""
+        """The value was changed."""
 
     def __init__(self, values: Sequence[str], chosen: str, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -130,7 +130,7 @@ class OneOf(Widget, can_focus=True):
 
     @property
     def value(self) -> str:
-        """The one chosen."""
+        """The chosen value."""
         return self._values[self.at]
 
     def render(self) -> Content:
@@ -148,17 +148,17 @@ class OneOf(Widget, can_focus=True):
 
 
 def field_values(form: Widget) -> dict[str, str]:
-    """What is typed and chosen in a form, by the ids of its fields."""
+    """The values of a form, by the ids of its fields."""
     typed = {line.id or "": line.text for line in form.query(LineInput)}
     return typed | {choice.id or "": choice.value for choice in form.query(OneOf)}
 
 
 def _visible(field: Widget, text: str, before: str) -> str:
-    """The part of a typed or pasted text that can be shown; `before` is the character in front, which joiners need."""
+    """Remove characters that cannot be shown from typed text; `before` is the character in front, for joiners."""
     if display_text(before + text) == before + text:
         return text
     hidden = {at - len(before) for run in hidden_runs(before + text) for at in range(run.start, run.end)}
-    # A control character is shown as another one.
+    # A control character is displayed as another character.
     hidden |= {at for at, one in enumerate(text) if len(display_text(one)) == 1 and display_text(one) != one}
     allowed = "".join(one for at, one in enumerate(text) if at not in hidden or one in _BLANKS)
     if allowed != text:

@@ -1,4 +1,4 @@
-"""The room of upkeep: clean up, hygiene, health and snapshot as tabs of one shape."""
+"""The Upkeep room: the tabs Clean up, Hygiene, Health and Snapshot."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _IN_LIST = {command.id: command for command in BROWSER_COMMANDS}
 
 
 class UpkeepRoom(StoreRoom):
-    """Four tabs that look after one store. `chosen` is the id of the one that is shown."""
+    """The room with four tabs to maintain a store. `chosen` is the id of the current tab."""
 
     CSS_PATH = "upkeep.tcss"
     AUTO_FOCUS = ""
@@ -62,11 +62,11 @@ class UpkeepRoom(StoreRoom):
 
     @property
     def tab(self) -> UpkeepTab:
-        """The tab that is shown."""
+        """The current tab."""
         return self.tabs[self.chosen]
 
     def action_open_tab(self, tab: str) -> None:
-        """Show another tab, as it was left."""
+        """Show another tab in its last state."""
         self.chosen = tab
         self._show_chosen()
         if self.tab.is_stale:
@@ -81,15 +81,15 @@ class UpkeepRoom(StoreRoom):
 
     @property
     def commands(self) -> Sequence[Command]:
-        """The commands of the tab that is shown, then those of every tab."""
+        """The commands of the current tab, then those of every tab."""
         return (*self.tab.KEYS, *self.KEYS)
 
     def node_of(self, command: Command) -> DOMNode:
-        """The tab that is shown, for its own commands."""
+        """The current tab for its own commands, else this room."""
         return self.tab if command in self.tab.KEYS else self
 
     def why_dimmed(self, action: str) -> str | None:
-        """Why a command cannot be done now, in a sentence; None when it can."""
+        """Say why a command is not available now; None if it is."""
         memory = self.library.memory
         if action in ("undo", "redo") or (memory.about.keeps_nothing and action in ("clean_up", "snapshot")):
             return self.library.read_only_because
@@ -98,11 +98,11 @@ class UpkeepRoom(StoreRoom):
         return self.tab.why_dimmed(action) if self.is_mounted else None
 
     def shell_facts(self) -> dict[str, str]:
-        """What is under the cursor of the tab as well, for the lines of a shell."""
+        """The store, and the item under the cursor of the tab, for shell commands."""
         return super().shell_facts() | self.tab.shell_facts()
 
     def step_out(self) -> bool:
-        """Go one step back in the tab; False where there is none."""
+        """Go one step back in the tab; False if there is none."""
         return self.tab.step_out()
 
     def action_reload(self) -> None:
@@ -110,7 +110,7 @@ class UpkeepRoom(StoreRoom):
             self.tab.reload()
 
     async def after_change(self) -> None:
-        """Every tab loads again when it is shown."""
+        """Reload the current tab, and the others when they are shown."""
         await super().after_change()
         for tab in self.tabs.values():
             tab.is_stale = True

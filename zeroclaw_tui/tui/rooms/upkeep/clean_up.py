@@ -1,4 +1,4 @@
-"""Clean up: the memories of every kind of finding in one list, and one plan for all that is marked."""
+"""Clean up: the memories of all findings in one list, and one plan for all marked memories."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MAX_MERGE_ROWS = 12
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A memory of a finding; similar ones share a bracket."""
+    """A memory of a finding; a bracket joins the memories of a group."""
 
     finding: Finding
     sample: Sample
@@ -50,14 +50,14 @@ class _Row:
 
     @property
     def key(self) -> tuple[FindingKind, Handle]:
-        """What the row has alone: a memory may be in several findings."""
+        """The identity of the row, because a memory may be in several findings."""
         return self.finding.kind, self.sample.version.handle
 
 
 class CleanUp(UpkeepTab):
-    """Checks the memories, shows those with a problem kind by kind, and deletes or merges.
+    """Checks the memories, lists those with a problem by kind, and deletes or merges them.
 
-    What is safe to delete is marked after the first check; a mark counts in every kind the memory is in.
+    Memories that are safe to delete are marked after the first check; a mark applies in every kind of the memory.
     """
 
     NAME = TabName("clean_up", "A", "Clean up")
@@ -88,17 +88,17 @@ class CleanUp(UpkeepTab):
         super().__init__(self.memories)
         self.report: CleanUpReport | None = None
         self._versions: Mapping[Handle, RowVersion] = {}
-        """Every memory of a finding, in the version that was checked."""
+        """The memories of all findings, in the checked version."""
         self._headings: Mapping[tuple[FindingKind, Handle], str] = {}
-        """What is above the first row of each kind."""
+        """The headings above the first row of each kind."""
 
     def shell_facts(self) -> dict[str, str]:
-        """The kind of the row under the cursor."""
+        """The kind of the row under the cursor, for shell commands."""
         row = self.memories.selected
         return {} if row is None else {"kind": row.finding.kind.replace(" ", "-")}
 
     def action_open(self) -> None:
-        """Merge the duplicates of a kind; else go to the detail."""
+        """Merge the duplicates of a kind, or go to the detail."""
         row = self.memories.selected
         if row is not None and row.finding.groups and not self.library.read_only_because:
             self.begin(partial(self._merge, row.finding))
@@ -106,7 +106,7 @@ class CleanUp(UpkeepTab):
             self.read()
 
     def action_mark_all(self) -> None:
-        """Mark all of this kind, of duplicates all but the one of each group that stays; again: none of it."""
+        """Mark all of this kind, but of duplicates not the memory that stays; again: unmark the kind."""
         row, marks = self.memories.selected, self.memories.marks
         if row is None:
             return
@@ -124,7 +124,7 @@ class CleanUp(UpkeepTab):
         self._go_to_kind(-1)
 
     def _go_to_kind(self, step: int) -> None:
-        """Put the cursor on the first memory of the next kind, or of the one before."""
+        """Put the cursor on the first memory of the next or previous kind."""
         rows, row = self.memories.rows, self.memories.selected
         kinds = list(dict.fromkeys(one.finding.kind for one in rows))
         at = kinds.index(row.finding.kind) + step if row is not None else -1
@@ -138,7 +138,7 @@ class CleanUp(UpkeepTab):
 
     @changing
     async def action_delete(self, library: Library) -> None:
-        """Move all that is marked, else the memory under the cursor, to the trash, by one plan."""
+        """Move the marked memories, else the one under the cursor, to the trash, in one plan."""
         row = self.memories.selected
         here = [] if row is None else [row.sample.version.handle]
         versions = [self._versions[handle] for handle in self.memories.marks or here]
@@ -157,7 +157,7 @@ class CleanUp(UpkeepTab):
             await self.room.carry_out(f"Merging {counted(count)}", count, partial(merge, library, plan), report)
 
     async def load(self) -> None:
-        """Check all memories; the findings stay on the screen until it is done."""
+        """Check all memories; the previous findings stay on the screen until then."""
         title = self.query_one(TitleLine)
         title.say("Checking all memories …", "esc cancels")
         report = await check_memories(self.library)
@@ -173,7 +173,7 @@ class CleanUp(UpkeepTab):
         title.say(f"{report.headline()}: {kinds if report.findings else 'no findings'}")
 
     def _show_headings(self) -> None:
-        """Say above the first memory of each kind how many there are and how many are marked."""
+        """Update the headings: the number of memories of each kind, and how many are marked."""
         self._headings, marks = {}, self.memories.marks
         for finding in self.report.findings if self.report is not None else ():
             marked = sum(version.handle in marks for version in finding.versions)
@@ -190,7 +190,7 @@ class CleanUp(UpkeepTab):
         self.memories.redraw()
 
     async def about(self, row: _Row) -> Content:
-        """What is wrong with the memory under the cursor, and all of it."""
+        """The problem of the memory under the cursor, and its full content."""
         entry = await whole_entry(self.library.memory, row.sample.version.handle)
         text = await asyncio.to_thread(masked, entry.content[: 4 * MAX_SHOWN])
         key = one_line(masked(entry.key)) or EMPTY_KEY
@@ -201,7 +201,7 @@ class CleanUp(UpkeepTab):
 
 
 def _rows(finding: Finding) -> Sequence[_Row]:
-    """The memories of a finding in the order of storing, or group by group."""
+    """The memories of a finding in storage order, or by group."""
     if not finding.groups:
         return [_Row(finding, sample) for sample in finding.samples]
     return [
@@ -212,7 +212,7 @@ def _rows(finding: Finding) -> Sequence[_Row]:
 
 
 def merge_question(finding: Finding, plan: MergePlan) -> Dialog[bool]:
-    """Whether to merge: for each group the memory that stays, and under it those that go, the first of them."""
+    """Ask whether to merge; lists the first groups, each with the memory that stays and those to delete."""
     count = plan.to_delete.count
     rows = [(sample, sample is stays) for stays, others in plan.groups for sample in (stays, *others)]
     lines = [

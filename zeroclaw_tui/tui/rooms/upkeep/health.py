@@ -1,4 +1,4 @@
-"""Health: the problems of the store with their risks, the repairs, and the numbers of the store in one line."""
+"""Health: the problems of the store with their risks and repairs, and the store's numbers in one line."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _COLUMNS: Sequence[Column[DoctorFinding]] = (
 
 
 class Health(UpkeepTab):
-    """Findings of the doctor, the serious first, under the size and growth of the store."""
+    """The findings of the doctor, the serious ones first, and the size and growth of the store."""
 
     NAME = TabName("health", "D", "Health")
     KEYS: ClassVar[Sequence[Command]] = (
@@ -55,19 +55,19 @@ class Health(UpkeepTab):
 
     @property
     def _read_only_because(self) -> str | None:
-        """Why nothing can be repaired; a store that is only read because of what is wrong with it can be."""
+        """Why nothing can be repaired; a store that is read-only because of its problems can be."""
         because, memory = self.library.read_only_because, self.library.memory
         if because is None or self.library.config.read_only or memory.about.path is None:
             return because
         return why_not_writable(memory.about.path)
 
     def why_dimmed(self, action: str) -> str | None:
-        """Why an action cannot be done now, in a sentence; None when it can."""
+        """Say why an action is not available now; None if it is."""
         is_repair = action == "repair" and self.findings.selected not in (None, _NOT_DEEP)
         return self._read_only_because if is_repair else None
 
     async def load(self) -> None:
-        """Count, and check again, as deep as before."""
+        """Count and check, as deeply as before."""
         title = self.query_one(TitleLine)
         title.say("Checking …")
         stats = await store_stats(self.library.memory, self.room.clock().isoformat())
@@ -75,7 +75,7 @@ class Health(UpkeepTab):
         if stats.busiest is not None:
             day, count = stats.busiest
             self._numbers += [f"{stats.days[0][0]} to {stats.days[-1][0]}", f"most on one day: {count:,} on {day}"]
-        # A deep check that is cancelled or fails is not repeated by itself.
+        # A deep check that was cancelled or failed is not repeated automatically.
         is_deep, self._is_deep = self._is_deep, False
         if is_deep:
             title.say("Checking every page on a copy …", "esc cancels")
@@ -103,12 +103,12 @@ class Health(UpkeepTab):
         return with_text(about, text)
 
     def shell_facts(self) -> dict[str, str]:
-        """The finding under the cursor, where there is a repair of it."""
+        """The finding under the cursor, if there is a repair, for shell commands."""
         finding = self.findings.selected
         return {} if finding is None or finding.repair is None else {"finding": quote(finding.id)}
 
     def action_repair(self) -> None:
-        """Show what the repair would do, and ask."""
+        """Show the steps of the repair, and ask."""
         finding = self.findings.selected
         if finding is None or self.is_loading or self.room.is_changing:
             return
@@ -122,7 +122,7 @@ class Health(UpkeepTab):
         else:
             steps = [f"{number}. {shown_line(with_tilde(step))}" for number, step in enumerate(finding.repair_steps, 1)]
             body = Content("\n".join((shown_line(with_tilde(finding.risk_sentence)), "", *steps)).strip())
-            # Asked before the change begins: quitting waits for the end of a repair, which asks nothing.
+            # Asks before the change begins, because quitting waits for the repair, which must not ask.
             question = yes_or_no(f"{finding.repair.capitalize()}?", body, "Repair")
             repair = partial(self._repair, finding=finding)
             self.app.push_screen(question, lambda yes: self.room.begin(repair, group="doctor-write") if yes else None)

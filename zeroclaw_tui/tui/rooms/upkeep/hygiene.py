@@ -46,7 +46,7 @@ _COLUMNS: Sequence[Column[HygieneItem]] = (
 
 
 class Hygiene(UpkeepTab):
-    """The plan as of `days` from now, by rules. Excluded items stay excluded when the day changes."""
+    """The plan as of `days` from now, grouped by rule. Excluded items stay excluded when the day changes."""
 
     NAME = TabName("hygiene", "H", "Hygiene")
     TITLES = ("Items due", "Item")
@@ -69,7 +69,7 @@ class Hygiene(UpkeepTab):
         super().__init__(self.items)
         self.plan: HygienePlan | None = None
         self._headings: dict[str, str] = {}
-        """Each rule with how many of its items are due, by the id of its first item."""
+        """The heading of each rule with the number of its due items, by the id of its first item."""
         self.days = 0
 
     @property
@@ -90,7 +90,7 @@ class Hygiene(UpkeepTab):
         self.reload()
 
     async def load(self) -> None:
-        """Plan again."""
+        """Plan as of the chosen day."""
         self.plan = await plan_hygiene(self.library, self.as_of)
         self._show_plan()
 
@@ -118,7 +118,7 @@ class Hygiene(UpkeepTab):
         self.nothing = Content.assemble(*rules, way)
 
     def status(self) -> Sequence[str]:
-        """The day, how much is due and how much of it is excluded, and what could not be read."""
+        """The day, the due and the excluded items, and what could not be read."""
         plan = self.plan
         if plan is None:
             return ()
@@ -143,7 +143,7 @@ class Hygiene(UpkeepTab):
 
     @changing
     async def action_run(self, library: Library) -> None:
-        """Show exactly what a run does, and run it once confirmed."""
+        """Show exactly what a run does, and run it after confirmation."""
         plan = self.plan
         if plan is None:
             return
@@ -172,6 +172,6 @@ class Hygiene(UpkeepTab):
 
 
 def _due_text(included: HygienePlan) -> str:
-    """How much of a plan is due."""
+    """Say how many items of a plan are due, and their size."""
     size = size_shown(sum(item.size for item in included.items))
     return f"{counted(len(included.items), 'item')} due · {size}" if included.items else "nothing due"

@@ -44,7 +44,7 @@ _COLUMNS: Sequence[Column[Difference]] = (
 
 
 class SnapshotTab(UpkeepTab):
-    """The differences between MEMORY_SNAPSHOT.md and the store; some of them marked to be imported."""
+    """The differences between MEMORY_SNAPSHOT.md and the store, with marks for the import."""
 
     NAME = TabName("snapshot", "S", "Snapshot")
     TITLES = ("Differences", "Difference")
@@ -60,11 +60,11 @@ class SnapshotTab(UpkeepTab):
         self.differences = TableList(_COLUMNS, empty=empty, mark=lambda one: one.key if one.there else None)
         super().__init__(self.differences)
         self._path: Path | None = None
-        """The snapshot that is compared; None before it was read."""
+        """The compared snapshot; None before it is read."""
         self._notes: tuple[str, ...] = ()
 
     async def load(self) -> None:
-        """Read file and store, and compare them."""
+        """Read the file and the store, and compare them."""
         path = await asyncio.to_thread(snapshots.place_of, self.library.config)
         snapshot = await asyncio.to_thread(load, path)
         differences = await compare(self.library, snapshot)
@@ -80,7 +80,7 @@ class SnapshotTab(UpkeepTab):
         self.differences.set_rows([one for one in differences if one.where != "same"])
 
     def status(self) -> Sequence[str]:
-        """How many are marked, and what was noticed in the file."""
+        """The number of marks, and notes about the file."""
         return (*super().status(), *self._notes)
 
     async def about(self, difference: Difference) -> Content:
@@ -91,11 +91,11 @@ class SnapshotTab(UpkeepTab):
             entry = here or there
             return about if entry is None else with_text(about, mask_secrets(entry.content))
         found = await asyncio.to_thread(diff_lines, here.content, there.content)
-        # Masked once they are compared: two secrets may differ in what is hidden.
+        # Masked only after the comparison, because two secrets may differ in the masked part.
         return with_difference(about, [DiffLine(line.sign, mask_secrets(line.text)) for line in found])
 
     def why_dimmed(self, action: str) -> str | None:
-        """Why an action cannot be done now, in a sentence; None when it can."""
+        """Say why an action is not available now; None if it is."""
         difference = self.differences.selected
         is_import = action == "mark" or (action == "hydrate" and not self.differences.marks)
         if is_import and difference is not None and difference.there is None:
@@ -118,7 +118,7 @@ class SnapshotTab(UpkeepTab):
 
     @changing
     async def action_hydrate(self, library: Library) -> None:
-        """Import the marked memories, else the row."""
+        """Import the marked memories, else the one under the cursor."""
         path, difference, marks = self._path, self.differences.selected, self.differences.marks
         if path is None or difference is None:
             return
@@ -137,7 +137,7 @@ def _beginning(difference: Difference) -> str:
 
 
 def _write_question(plan: SnapshotPlan) -> Question[bool]:
-    """Ask with what is written, replaced and lost; another program's file is only replaced by a key of its own."""
+    """Ask before writing; says what is written, replaced and lost."""
     sentences = [str(plan.file), *plan.sentences(), "", "Press u to undo."]
     answer = Answer("y", "Write", True)
     title = f"Write {counted(plan.count)} to {one_line(plan.file.name)}?"

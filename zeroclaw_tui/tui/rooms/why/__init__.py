@@ -1,4 +1,4 @@
-"""Why a memory reaches the agent for a message or not: one message, one scoring and one rule for three tabs."""
+"""The Why room: explains the recall for one message, with the same settings in three tabs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import shell_word
 from zeroclaw_tui.scoring.explanation import Explanation
 from zeroclaw_tui.scoring.what_if import Comparison
-from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, saying, warn
+from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, say_after, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, choice, choose_profile, review_question
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_words, wrapped
@@ -59,7 +59,7 @@ from zeroclaw_tui.tui.widgets.memory_list import RankedRow, threshold_words
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 WHY_COMMANDS = (
-    # With priority they are done before the next key is looked at, so that fast typing goes where it is meant to.
+    # With priority they run before the next key is handled, so that fast typing reaches the right widget.
     Command("message", "slash", "message", "Type a message", True, priority=True, synonyms="search query"),
     Command("reset_all", "backslash", "reset all", "Reset every setting"),
     Command("write", "W", "write", "Save the modified settings …", True, writes=True, synonyms="save config"),
@@ -75,7 +75,7 @@ WHY_COMMANDS = (
     Command("focus_next", "tab,shift+tab", "next pane", "Go to the next pane", listed=False, target="app"),
     *common_commands(out="One step out; modified settings are not saved"),
 )  # fmt: skip
-"""The commands of every tab; each of the three that open one has the id of the tab."""
+"""The commands of every tab; a command that opens a tab has the id of the tab."""
 TAB_COMMANDS: Mapping[Tab, Sequence[Command]] = {
     "explain": (
         Command("re_embed", "R", "re-embed", "Re-embed this memory", writes=True, synonyms="vector embedding reindex",
@@ -99,10 +99,10 @@ _NAMES = [TabName(one.id, one.key, one.name) for one in WHY_COMMANDS if one.id i
 
 
 class WhyRoom(Loaded, StoreRoom):
-    """Stages, what-if and prompt, about one message and one memory. Opens on `tab`.
+    """Stages, what-if and prompt for one message and one memory; opens on `tab`.
 
-    The settings modified in what-if also apply in stages and prompt. Gives True when something was changed in it.
-    `as_of` names the moment that `clock` gives where that is not now.
+    The settings modified in what-if also apply in stages and prompt. The result is True if something was changed.
+    `as_of` describes the time of `clock` if that is not now.
     """
 
     CSS_PATH = "why.tcss"
@@ -127,15 +127,15 @@ class WhyRoom(Loaded, StoreRoom):
         self.chosen: Tab = tab
         """The tab that is shown."""
         self.entry = entry
-        """The memory that is asked about; None until one is chosen."""
+        """The memory to explain; None until one is chosen."""
         self.request = replace(request, as_of=clock().isoformat())
         before = with_as_of(library.trial(self.request))
         self.tried = Tried(before, before, turn_limit(library.config, before.profile, "library", request.agents))
-        """The recall as it is, and with the modified settings."""
+        """The recall with the current and with the modified settings."""
         self._number = 0
-        """Counts up whenever the store may have another answer."""
+        """Incremented whenever the store may have changed."""
         self._answers: dict[Tab, tuple[Any, Any]] = {}
-        """The last answer of each tab, behind the question that it is an answer to."""
+        """The last question and answer of each tab."""
         self._evidence = TriedEvidence(library)
         self._as_of = as_of
         self._line = PromptLine(pace.debounce, request.query, "what would you say to the agent?", id="message")
@@ -174,22 +174,22 @@ class WhyRoom(Loaded, StoreRoom):
         yield StatusBar()
 
     def on_mount(self) -> None:
-        """Wait for a message to be typed, unless one is given; the key of a memory is no message."""
+        """Focus the message line unless there is a message; the key of a memory does not count as one."""
         query = self.request.query.strip().casefold()
         self._go_to_first_setting()
         self.show_tab(self.chosen)
         if not query or (self.entry is not None and self.entry.key.casefold() == query):
             self.action_message()
 
-    # The commands.
+    # Commands
 
     @property
     def commands(self) -> Sequence[Command]:
-        """The commands of the tab that is shown, then those of every tab."""
+        """The commands of the current tab, then those of every tab."""
         return (*TAB_COMMANDS[self.chosen], *WHY_COMMANDS)
 
     def shell_facts(self) -> dict[str, str]:
-        """The message and the memory as well, for the lines of a shell."""
+        """The store, the message and the memory, for shell commands."""
         facts = super().shell_facts()
         if self.request.query.strip():
             facts["query"] = shell_word(self.request.query)
@@ -198,14 +198,14 @@ class WhyRoom(Loaded, StoreRoom):
         return facts
 
     def why_dimmed(self, action: str) -> str | None:
-        """Why a command cannot be done now, in a sentence; None when it can."""
+        """Say why a command is not available now; None if it is."""
         if action == "write":
-            # config.toml may be written although the store is only read.
+            # config.toml may be writable although the store is read-only.
             return self.library.read_only_because if self.library.config.read_only else None
         return why_dimmed(action, self.library) if action in _OF_TABS else None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While the message is typed, a slash is a letter; only modified settings can be reset or written."""
+        """A slash typed into the message is a letter; only modified settings can be reset or written."""
         if action == "message":
             return not self._is_typing
         if action in ("write", "reset_all") and self.chosen != "what_if" and not self.tried.changed:
@@ -214,22 +214,22 @@ class WhyRoom(Loaded, StoreRoom):
             return False
         return super().check_action(action, parameters)
 
-    # What is asked, and the answers.
+    # Questions and answers
 
     @property
     def _question(self) -> tuple[int, Handle | None, Tried]:
-        """What the answer of the tab depends on; only the stages are about one memory."""
+        """The input of the current tab's answer; only the stages depend on the memory."""
         handle = self.entry.handle if self.chosen == "explain" and self.entry is not None else None
         return self._number, handle, self.tried
 
     @property
     def _is_answered(self) -> bool:
-        """Whether what is shown answers what would be asked now."""
+        """Whether the last answer belongs to the current question."""
         return self._answers.get(self.chosen, (None,))[0] == self._question
 
     @property
     def _answer(self) -> Any:
-        """The last answer of the tab: an Explanation, a Comparison or a Prompt; None without one about the memory."""
+        """The last answer of the tab for the memory: an Explanation, a Comparison or a Prompt; None without one."""
         question, answer = self._answers.get(self.chosen, (None, None))
         return answer if question is not None and question[1] == self._question[1] else None
 
@@ -240,19 +240,19 @@ class WhyRoom(Loaded, StoreRoom):
 
     @property
     def _missing(self) -> str:
-        """What has to be chosen or typed before anything can be asked; "" when nothing has."""
+        """The missing input: "entry", "message" or ""."""
         if self.chosen == "explain" and self.entry is None:
             return "entry"
         return "" if self.request.query.strip() else "message"
 
     def ask_about(self, **changes: Any) -> None:
-        """Ask about another request, with scoring and moment as they are now; the modified settings stay."""
+        """Change the request, with the current scoring and time; the modified settings stay."""
         self.request = replace(self.request, as_of=self.clock().isoformat(), **changes)
         self.tried = self.tried.over(with_as_of(self.library.trial(self.request)))
         self.open()
 
     def open(self) -> None:
-        """Show what is known, and ask what is not; an answer to an older question is dropped."""
+        """Show the last answer, and load a new one if it is outdated."""
         self.stop_loading()
         self.show_loaded()
         if not self._missing and not self._is_answered:
@@ -262,11 +262,11 @@ class WhyRoom(Loaded, StoreRoom):
 
     async def load_now(self) -> None:
         status = self.query_one(StatusBar)
-        with saying(self, self.pace.patience, lambda: status.say("Reading the store …")):
+        with say_after(self, self.pace.patience, lambda: status.say("Reading the store …")):
             await super().load_now()
 
     async def load(self) -> None:
-        """Ask for the answer of the tab."""
+        """Compute the answer of the tab."""
         tab, question, tried = self.chosen, self._question, self.tried
         answer: Explanation | Comparison | Prompt
         if tab == "explain":
@@ -284,20 +284,20 @@ class WhyRoom(Loaded, StoreRoom):
             cursor = next((at for at, row in enumerate(rows) if row.result.entry.id == wanted), 0)
             self.rows.set_rows(rows, cursor=cursor)
 
-    # What is shown.
+    # Display
 
     def status(self) -> Sequence[str]:
-        """The moment, where it is not now, and remarks on the answer."""
+        """The time, if it is not now, and remarks on the answer."""
         answer, notes = self._answer, list[str]()
         if isinstance(answer, Prompt):
             notes = list(answer.result.notes)
         elif isinstance(answer, Comparison):
-            # That there are no vectors here is among the complaints.
+            # The complaints already say that there are no vectors.
             notes = [note for note in answer.after.notes if note != self.library.why_no_vectors]
         return (self._as_of, *notes)
 
     def show_loaded(self) -> None:
-        """Show the answer; without one what is missing, awaited or failed."""
+        """Show the answer; without one, what is missing, being read or failed."""
         if self._missing:
             self._answers.pop(self.chosen, None)
         answer, tried = self._answer, self.tried
@@ -311,11 +311,11 @@ class WhyRoom(Loaded, StoreRoom):
         if empty is not None:
             self.query_one(Empty).show(*empty)
         if self.focused is None or (empty is not None and self.focused in self.query("#answer *")):
-            # Hidden with the focus on it, a widget would hand that on to the message, and never get it back.
+            # A focused widget that is hidden would pass the focus to the message for good.
             self.set_focus(self.reader)
         if isinstance(answer, Prompt):
             self.query_one("#text", Static).update(plain_content(answer.text))
-        # How wide the text is shows when there is room for it.
+        # The width of the text is known only after the layout.
         self.call_after_refresh(self._show_stages)
         self.settings.redraw()
         self._show_setting()
@@ -334,7 +334,7 @@ class WhyRoom(Loaded, StoreRoom):
         self._show_stages()
 
     def _show_stages(self) -> None:
-        """Show every stage in its lines, wrapped for the width there is."""
+        """Show every stage, wrapped to the current width."""
         plain, explanation = self.query_one("#text", Static), self._answer
         if isinstance(explanation, Explanation) and plain.size.width:
             lines = explanation.lines(wrapped, plain.size.width)
@@ -346,15 +346,15 @@ class WhyRoom(Loaded, StoreRoom):
 
     @property
     def reader(self) -> Widget | None:
-        """What takes the focus: the settings, which work before there is an answer too, or the text that is there."""
+        """The widget to focus: the settings, which also work without an answer, or the text, if there is one."""
         if self.chosen == "what_if":
             return self.settings
         return None if self.has_class("-empty") else self.query_one(ReadingPane)
 
-    # The tabs and the message.
+    # Tabs and message
 
     def show_tab(self, tab: Tab) -> None:
-        """Show another tab with the memory of the one before, and ask what it does not know yet."""
+        """Show another tab for the same memory, and load its answer if needed."""
         if self.chosen == "what_if" != tab and (self._is_in_list or self.entry is None):
             self.entry = self._listed or self.entry
         self.chosen = self._tab_line.chosen = tab
@@ -366,20 +366,20 @@ class WhyRoom(Loaded, StoreRoom):
             self.set_focus(self.reader)
         self.refresh_bindings()
 
-    def on_prompt_line_asked(self, event: PromptLine.Asked) -> None:
+    def on_prompt_line_entered(self, event: PromptLine.Entered) -> None:
         if event.text != self.request.query:
             self.ask_about(query=event.text)
 
     def action_message(self) -> None:
-        """Type the message; it is selected, so that another one can be typed at once."""
+        """Focus the message, selected, so that typing replaces it."""
         self._line.focus_to_replace()
 
     def action_leave_line(self) -> None:
         self.set_focus(self.reader)
-        self._line.ask()
+        self._line.enter()
 
     def step_out(self) -> bool:
-        """From the message to the answer, from the list to the settings."""
+        """Go from the message to the answer, or from the list to the settings."""
         if self._is_typing and not self.has_class("-empty"):
             self.set_focus(self.reader)
         elif self._is_in_list:
@@ -390,11 +390,11 @@ class WhyRoom(Loaded, StoreRoom):
 
     @property
     def _is_typing(self) -> bool:
-        # The widget itself learns of its focus later than the next key comes.
+        # A widget's has_focus is updated only after the next key.
         return self.focused is self._line.input
 
     def action_explain(self) -> None:
-        """Why the memory under the cursor is in the prompt or not; in the stages the one that replaced it."""
+        """Explain the memory under the cursor; in the stages tab, explain the memory that superseded it."""
         if self.chosen == "explain" and self.entry is not None and self.entry.superseded_by is not None:
             self.begin(self._explain_newer)
         else:
@@ -409,7 +409,7 @@ class WhyRoom(Loaded, StoreRoom):
             warn(self, "The memory that replaced this one is not in the store.")
 
     def action_what_if(self) -> None:
-        """What this message would recall with other settings, those of the advice first."""
+        """Show what-if, starting with the settings of the advice, if there is one."""
         advice = self._answer.advice if self.chosen == "explain" and self._is_answered else None
         if advice is not None and advice.key == "w":
             self.tried = self.tried._replace(now=advice.trial)
@@ -419,7 +419,7 @@ class WhyRoom(Loaded, StoreRoom):
     def action_prompt(self) -> None:
         self.show_tab("prompt")
 
-    # Changes.
+    # Changes
 
     def action_reload(self) -> None:
         self._number += 1
@@ -433,13 +433,13 @@ class WhyRoom(Loaded, StoreRoom):
     async def action_scoring(self, library: Library) -> None:
         if await choose_profile(self.app, library):
             self.has_changed = True
-            # The version is no longer a trial.
+            # The version is now the chosen one, no longer a trial.
             self.tried = self.tried._replace(now=self.tried.now._replace(profile=self.tried.before.profile))
             self.ask_about()
 
     @changing
     async def action_write(self, library: Library) -> None:
-        """Show what changes in config.toml, and save it once confirmed; the library scores by it from then on."""
+        """Show the change of config.toml, and save it after confirmation; scoring uses it from then on."""
         from zeroclaw_tui.curation.trial_settings import plan_settings_change, restore_hint, save_settings_change
 
         change = await asyncio.to_thread(plan_settings_change, library, self.tried.now)
@@ -460,28 +460,28 @@ class WhyRoom(Loaded, StoreRoom):
             await self.after_change()
 
     def _entry_here(self) -> MemoryEntry:
-        """The memory that is explained. Raises NotFound where none is chosen."""
+        """The memory to explain. Raises NotFound if none is chosen."""
         if self.entry is None:
             raise NotFound("There is no memory under the cursor.", hint="Choose one in the list first.")
         return self.entry
 
     async def action_copy(self) -> None:
-        """Copy the prompt as it is, control characters and all."""
+        """Copy the prompt unchanged, including control characters."""
         if self._answer is None or not self._answer.text:
             warn(self, "Nothing to copy here yet.")
         else:
             inform(self, await copy_text(self.app, self._answer.text))
 
-    # The settings of what-if, and the list of memories next to them.
+    # What-if: the settings, and the list of memories next to them
 
     @property
     def setting(self) -> Setting:
-        """The setting that is chosen."""
+        """The setting under the cursor."""
         return SETTINGS[self.settings.cursor]
 
     @property
     def _is_in_list(self) -> bool:
-        """Whether keys go to the memories; the list itself learns of its focus only later than the next key comes."""
+        """Whether the list has the focus; its own has_focus is updated only after the next key."""
         return self.focused is self.rows
 
     @property
@@ -490,11 +490,11 @@ class WhyRoom(Loaded, StoreRoom):
         return None if row is None else row.result.entry
 
     def _go_to_first_setting(self) -> None:
-        """Choose the first setting that is tried, else the first of all."""
+        """Put the cursor on the first modified setting, else on the first one."""
         self.settings.cursor = SETTINGS.index((*self.tried.changed, *SETTINGS)[0])
 
     def action_other_pane(self) -> None:
-        """From the settings to the list, and back."""
+        """Move the focus between the settings and the list."""
         self.set_focus(self.settings if self._is_in_list or self.has_class("-empty") else self.rows)
 
     def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
@@ -507,7 +507,7 @@ class WhyRoom(Loaded, StoreRoom):
         self.action_choose()
 
     def action_choose(self) -> None:
-        """Show the stages of the memory under the cursor; for a setting, ask for a number or offer all its values."""
+        """Show the stages of the memory under the cursor; for a setting, ask for a number or a choice."""
         setting, tried = self.setting, self.tried
         if self._is_in_list:
             self.show_tab("explain")
@@ -524,27 +524,27 @@ class WhyRoom(Loaded, StoreRoom):
             values = list(setting.choices(tried, self._evidence.sessions))
             answers = [Answer("", setting.words(value), at) for at, value in enumerate(values)]
             question = choice(f"Which {setting.name}?", answers, values.index(setting.get(tried.now)))
-            # By its place, because no session is a value too.
+            # By index, because None (no session) is a value too.
             self.app.push_screen(question, lambda at: None if at is None else self._try(values[at]))
 
     def action_less(self) -> None:
-        self._judge(self.setting.moved(self.tried, -1, self._evidence.sessions))
+        self._apply(self.setting.moved(self.tried, -1, self._evidence.sessions))
 
     def action_more(self) -> None:
-        self._judge(self.setting.moved(self.tried, 1, self._evidence.sessions))
+        self._apply(self.setting.moved(self.tried, 1, self._evidence.sessions))
 
     def action_reset(self) -> None:
-        """The chosen setting as it was."""
+        """Reset the chosen setting."""
         self._try(self.setting.get(self.tried.before))
 
     def action_reset_all(self) -> None:
         """Reset every setting."""
-        self._judge(self.tried._replace(now=self.tried.before))
+        self._apply(self.tried._replace(now=self.tried.before))
 
     def _try(self, value: Any) -> None:
-        self._judge(self.setting.put(self.tried, value))
+        self._apply(self.setting.put(self.tried, value))
 
-    def _judge(self, tried: Tried) -> None:
-        """Judge with these settings."""
+    def _apply(self, tried: Tried) -> None:
+        """Apply these settings."""
         self.tried = tried
         self.open()

@@ -1,4 +1,4 @@
-"""What the tabs of Why ask and say: evidence for trials, titles and facts, and the rows of a comparison."""
+"""Content of the tabs of Why: evidence for trials, titles and facts, and the rows of a comparison."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ LOOKS_OF_STAGES: Mapping[Look, str] = {
     "": LOOKS["text"], "bold": STRONG, "good": LOOKS["good"], "bad": f"bold {LOOKS['bad']}", "quiet": MUTED,
     "key": STRONG_ACCENT,
 }  # fmt: skip
-"""How the parts of an explanation look."""
+"""The styles of the parts of an explanation."""
 _MOVES = {
     "enters": ("+ enters", "good"),
     "leaves": ("− leaves", "bad"),
@@ -59,18 +59,18 @@ _STAYS = ("✓ stays", "muted")
 
 
 class TriedEvidence:
-    """Compares trials with the recall as it is; the store is asked once for each message and kind of search."""
+    """Compares trials with the current recall; the store is queried once per message and kind of search."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
         self._gathered: list[GatheredEvidence] = []
-        """The evidence for the recall as it is, then for trials that need more."""
+        """The evidence for the current recall, then for trials that need more."""
         self._gathered_for: tuple[int, Trial] | None = None
         self.sessions: Sequence[str] = ()
-        """The sessions that can be tried, the busiest first."""
+        """The sessions that can be tried, the one with most memories first."""
 
     async def compare(self, number: int, tried: Tried) -> Comparison:
-        """What the trial changes; another `number` says that the store may have another answer."""
+        """Compare a trial with the current recall; another `number` means that the store may have changed."""
         if self._gathered_for != (number, tried.before):
             facets = await count_facets(self._library.memory, MemoryFilter(), tried.before.request.as_of)
             self.sessions = tuple(name for name in facets.by.get("session", ()) if name)
@@ -106,7 +106,7 @@ def head_of(tab: Tab, answer: Any, entry: MemoryEntry | None, tried: Tried) -> t
 
 
 def why_nothing(missing: str, answer: Any) -> EmptyWords | None:
-    """A fact, a sentence and the keys that help where there is nothing to read; None where there is something."""
+    """Say why there is no text: a fact, a sentence and the keys that help; None if there is text."""
     if missing:
         return _NOTHING[missing]
     if isinstance(answer, Prompt) and not answer.text:
@@ -119,7 +119,7 @@ def why_nothing(missing: str, answer: Any) -> EmptyWords | None:
 
 
 def setting_value(setting: Setting, tried: Tried) -> Content:
-    """What a setting was and is."""
+    """A setting's current value, after its original one if modified."""
     now = setting.words(setting.get(tried.now))
     if setting not in tried.changed:
         return Content(now)
@@ -128,7 +128,7 @@ def setting_value(setting: Setting, tried: Tried) -> Content:
 
 
 def compared_rows(comparison: Comparison) -> list[RankedRow]:
-    """The later recall in its order, then what it withholds and what it no longer recalls."""
+    """The trial's recall in order, then withheld memories, then those no longer recalled."""
     rows = ranked_rows(comparison.after)
     shown = {row.result.entry.id for row in rows}
     left_out = [row.result for row in comparison.rows if row.result.entry.id not in shown]
@@ -136,13 +136,13 @@ def compared_rows(comparison: Comparison) -> list[RankedRow]:
 
 
 def compared_columns(width: int, comparison: Comparison | None) -> Sequence[Column[Any]]:
-    """What becomes of a memory, then the columns of the later recall."""
+    """The column with the change of each memory, then the columns of the trial's recall."""
     if comparison is None:
         return ()
     compared = {row.result.entry.id: row for row in comparison.rows}
 
     def move_of(row: RankedRow, cells: int) -> Content:
-        """The sign of a move, and its word where there is room."""
+        """The sign of a change, and its word if there is room."""
         found = compared.get(row.result.entry.id)
         stays = _STAYS if found is not None and found.is_injected else ("", "faint")
         words, look = stays if found is None else _MOVES.get(found.move, stays)
@@ -154,7 +154,7 @@ def compared_columns(width: int, comparison: Comparison | None) -> Sequence[Colu
 
 
 def _draw_memory(row: RankedRow, cells: int) -> Content:
-    """Why it is not injected, where the threshold's line does not say so, and how it begins."""
+    """The reason why it is not injected, unless the threshold line says so, and the beginning of its content."""
     words = shown_line(row.result.entry.content) or EMPTY_CONTENT
     if row.reason:
         words = f"{row.reason} · {words}"
