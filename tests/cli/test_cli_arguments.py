@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.memories import UsageError
 
-from zeroclaw_tui.cli.options import bound_meant, first_word, inspector_parser, moment_meant, open_options
+from zeroclaw_tui.cli.options import first_word, inspector_parser, open_options, parse_bound, parse_time
 from zeroclaw_tui.cli.verbs import memory_arguments
 from zeroclaw_tui.memory.days import moment
 
@@ -78,32 +78,32 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
     ],
 )
 def test_an_age_counts_back_from_now(typed: str, meant: str) -> None:
-    assert moment_meant(typed, NOW) == meant
-    assert bound_meant(typed, NOW) == meant
+    assert parse_time(typed, NOW) == meant
+    assert parse_bound(typed, NOW) == meant
 
 
 @pytest.mark.parametrize("typed", ["2026-03-01T10:00:00+02:00", "2026-03-01T10:00:00.123456789Z"])
 def test_rfc_3339_stays_as_it_is(typed: str) -> None:
-    assert moment_meant(typed, NOW) == typed
-    assert bound_meant(typed, NOW) == typed
+    assert parse_time(typed, NOW) == typed
+    assert parse_bound(typed, NOW) == typed
 
 
 def test_without_an_offset_it_is_local_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
     try:
-        assert moment(moment_meant("2026-03-01", NOW)) == datetime(2026, 3, 1, 5, tzinfo=UTC)
-        assert moment(moment_meant("2026-07-01 10:00", NOW)) == datetime(2026, 7, 1, 14, tzinfo=UTC)
+        assert moment(parse_time("2026-03-01", NOW)) == datetime(2026, 3, 1, 5, tzinfo=UTC)
+        assert moment(parse_time("2026-07-01 10:00", NOW)) == datetime(2026, 7, 1, 14, tzinfo=UTC)
     finally:
         monkeypatch.setenv("TZ", "UTC")
         time.tzset()
 
 
 def test_a_bound_of_recall_stays_the_text_zeroclaw_compares() -> None:
-    assert bound_meant("2026-03-01", NOW) == "2026-03-01"
+    assert parse_bound("2026-03-01", NOW) == "2026-03-01"
 
 
 @pytest.mark.parametrize("typed", ["", "soon", "30", "30x", "-3d", "2026-13-01", "9999999w", "d", "1e3d", "٣d0"])
 def test_anything_else_is_refused(typed: str) -> None:
     with pytest.raises(UsageError):
-        moment_meant(typed, NOW)
+        parse_time(typed, NOW)

@@ -51,44 +51,44 @@ DUPLICATES = ("exact-duplicates", "near-duplicates")
     agents=options.OWN_MEMORIES,
     examples=("audit --only secrets", "audit --merge --dry-run"),
 )
-async def audit(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Show what pollutes the memory, and delete or merge it.
+async def audit(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Show duplicates, junk, secrets and hidden text, and delete or merge them.
 
-    The document is that of `CleanUpReport`; with --purge or --merge it is that of every change.
+    The document is that of `CleanUpReport`; with --purge or --merge it is that of all changes.
     """
     from zeroclaw_tui.curation.clean_up import check_memories
 
-    kinds = _kinds(given)
-    if given.purge or given.merge:
-        plans.check_can_change(library, given)
+    kinds = _kinds(args)
+    if args.purge or args.merge:
+        plans.check_can_change(library, args)
     with plans.Progress("Checking memories", None) as progress:
-        report = await check_memories(library, progress.advance, options.agents_given(given))
+        report = await check_memories(library, progress.advance, options.agent_names(args))
     findings = [finding for finding in report.findings if finding.kind in kinds]
-    if given.merge:
-        return await _merge(library, given, findings)
-    if given.purge:
+    if args.merge:
+        return await _merge(library, args, findings)
+    if args.purge:
         from zeroclaw_tui.curation.outcome import PurgePlan
 
         versions = {version.handle: version for finding in findings for version in finding.versions}
-        return await remove_planned(library, given, PurgePlan(tuple(versions.values())), "purge")
-    found = {**output.place_of(library), **report.as_json(kinds, given.limit)}
-    return output.answer(given, found, _report_lines(library, report, findings, given.limit))
+        return await remove_planned(library, args, PurgePlan(tuple(versions.values())), "purge")
+    found = {**output.place_of(library), **report.as_json(kinds, args.limit)}
+    return output.answer(args, found, _report_lines(library, report, findings, args.limit))
 
 
-def _kinds(given: argparse.Namespace) -> list[FindingKind]:
-    """The kinds of findings that are meant. Raises UsageError where an action does not go with them."""
+def _kinds(args: argparse.Namespace) -> list[FindingKind]:
+    """The kinds of findings to handle. Raises UsageError if the action does not fit them."""
     from zeroclaw_tui.curation import clean_up
 
-    kinds = given.only or (DUPLICATES if given.merge else KINDS)
-    if given.merge and not set(kinds) <= set(DUPLICATES):
+    kinds = args.only or (DUPLICATES if args.merge else KINDS)
+    if args.merge and not set(kinds) <= set(DUPLICATES):
         raise UsageError("Only duplicates can be merged.", hint=f"Pass --only {' or --only '.join(DUPLICATES)}.")
-    if given.purge and not given.only:
+    if args.purge and not args.only:
         raise UsageError("No findings named.", hint=f"Name each kind with --only: {', '.join(KINDS)}.")
     return [kind for kind in clean_up.KINDS if kind.replace(" ", "-") in kinds]
 
 
 def _report_lines(library: Library, report: CleanUpReport, findings: Sequence[Finding], limit: int) -> Iterator[Line]:
-    """A line of totals, then each finding with its first memories and what can be done."""
+    """Yield the totals, then each finding with its first memories and the command to fix it."""
     yield Styled(report.headline(), BOLD)
     yield Styled(f"{library.memory.name} · {one_line(library.memory.about.location)}", DIM)
     if not findings:
@@ -102,7 +102,7 @@ def _finding_lines(finding: Finding, limit: int) -> Iterator[Line]:
     groups = f" in {counted(len(finding.groups), 'group')}" if finding.groups else ""
     yield (Styled(finding.kind, BOLD), f"  {counted(finding.count)}{groups}, {size_shown(finding.size)}")
     yield f"  {finding.remark}"
-    # Duplicates are shown group after group.
+    # Duplicates are shown by group.
     order = [at for group in finding.groups for at in group] if finding.groups else range(finding.count)
     shown = [finding.samples[at] for at in [*order][:limit]]
     rows = [
@@ -120,18 +120,18 @@ def _key(sample: Sample) -> str:
     return cut(output.masked_line(sample.version.key) or "(no key)", _KEY_CELLS)
 
 
-async def _merge(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
-    """Show what a merge would do, ask, and merge."""
+async def _merge(library: Library, args: argparse.Namespace, findings: Sequence[Finding]) -> int:
+    """Show the plan of a merge, ask, and merge."""
     from zeroclaw_tui.curation.clean_up import merge, plan_merge
 
     merges = plan_merge(findings)
     lines = [line for group in merges.groups[:_GROUPS_SHOWN] for line in _group_lines(*group)]
     remove = partial(merge, library, merges)
-    return await remove_planned(library, given, merges.to_delete, "merge", remove=remove, lines=lines)
+    return await remove_planned(library, args, merges.to_delete, "merge", remove=remove, lines=lines)
 
 
 def _group_lines(stays: Sample, deleted: Sequence[Sample]) -> Iterator[Line]:
-    """The memory that stays and the first that are deleted, each with its category, session and date."""
+    """Yield the memory that stays and the first deleted ones, each with its category, session and date."""
     yield ("  ", Styled("keeps   ", GREEN), _copy_text(stays))
     yield from (f"  deletes {_copy_text(sample)}" for sample in deleted[:_GROUPS_SHOWN])
     if len(deleted) > _GROUPS_SHOWN:

@@ -1,4 +1,4 @@
-"""The memories that a command names by key, id or the beginning of a key, and the errors where there is none."""
+"""Find the memories that a command names by key, id or key prefix; the errors if there are none."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _HOW_TO_FIND = (
 )
 
 
-async def exactly(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> Sequence[MemoryEntry]:
-    """The memories of exactly this key, id or both that these agents hold; of any agent when none is named."""
+async def find_exact(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> Sequence[MemoryEntry]:
+    """Find the memories with exactly this key, id or both, owned by one of the agents; by any if none is given."""
     from zeroclaw_tui.backends.lookup import entries_with_key, entry_with_id
 
     if key is None and id is None:
@@ -33,31 +33,31 @@ async def exactly(library: Library, key: str | None, id: str | None, agents: Seq
     return [entry for entry in wanted if not agents or entry.agent in agents]
 
 
-async def the_one(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> MemoryEntry:
-    """The one memory that is meant. Raises NotFound, and Refused for a key that several agents hold."""
-    found = await exactly(library, key, id, agents)
+async def find_one(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> MemoryEntry:
+    """Find the memory with a key or id. Raises NotFound, and Refused for a key of several agents."""
+    found = await find_exact(library, key, id, agents)
     if not found:
-        raise not_there(key, id)
+        raise not_found(key, id)
     if len(found) > 1:
         raise several_agents(found)
     return found[0]
 
 
-async def starting(library: Library, prefix: str, agents: Sequence[str]) -> list[MemoryEntry]:
-    """Memories whose key begins so, the last written first."""
+async def find_by_prefix(library: Library, prefix: str, agents: Sequence[str]) -> list[MemoryEntry]:
+    """Find memories by key prefix, the last written first."""
     from zeroclaw_tui.memory.query import ENTRIES, MemoryFilter, Query
 
     found = await library.memory.rows(Query(ENTRIES, MemoryFilter(), prefix=prefix, limit=MOST_PREFIX_MATCHES))
     return [entry for entry in found if not agents or entry.agent in agents]
 
 
-def address(entry: MemoryEntry) -> str:
-    """What names this memory and no other: its handle where that is a text, since agents' files can share ids."""
+def unique_name(entry: MemoryEntry) -> str:
+    """The unique name of a memory: its handle if that is a text, because files of agents can share ids."""
     return entry.handle if isinstance(entry.handle, str) and entry.handle else entry.id
 
 
-def nothing_found(key: str | None, id: str | None) -> str:
-    """The sentence for a memory that is not there."""
+def not_found_sentence(key: str | None, id: str | None) -> str:
+    """The sentence for a missing memory."""
     from zeroclaw_tui.cli.output import in_one_line
 
     if key is None:
@@ -66,13 +66,13 @@ def nothing_found(key: str | None, id: str | None) -> str:
     return f"No memory entry found for key: {in_one_line(key)}{with_id}"
 
 
-def not_there(key: str | None, id: str | None = None) -> NotFound:
-    """The error for a memory that is not there."""
-    return NotFound(nothing_found(key, id), hint=_HOW_TO_FIND)
+def not_found(key: str | None, id: str | None = None) -> NotFound:
+    """The error for a missing memory."""
+    return NotFound(not_found_sentence(key, id), hint=_HOW_TO_FIND)
 
 
 def several_agents(found: Sequence[MemoryEntry]) -> Refused:
-    """The error for a key that several agents hold, naming them."""
+    """The error for a key of several agents, which names them."""
     from zeroclaw_tui.cli.output import in_one_line
 
     holders = ", ".join(f"{in_one_line(entry.agent or '(none)')} (id {in_one_line(entry.id)})" for entry in found)

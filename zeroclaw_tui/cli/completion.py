@@ -22,11 +22,11 @@ _PLACES = {
     "DIR": shtab.DIRECTORY, "FILE": shtab.FILE, "PATH": shtab.FILE, "FILE_OR_FOLDER": shtab.FILE,
     "URL_OR_PATH": shtab.FILE, "PATH_OR_URL": shtab.FILE,
 }  # fmt: skip
-"""What completes a value, by the name that the help gives it."""
+"""The completion of a value, by its name in the help."""
 
 
 def print_script(program: str, shell: str) -> int:
-    """Write what one shell loads to stdout."""
+    """Write the completion script for a shell to stdout."""
     parser = _whole_parser() if program == "zeroclaw" else inspector_parser()
     _add_values(parser)
     sys.stdout.write(f"{shtab.complete(parser, shell).strip()}\n")
@@ -34,7 +34,7 @@ def print_script(program: str, shell: str) -> int:
 
 
 def _whole_parser() -> Parser:
-    """One parser of `zeroclaw` with all that may follow it."""
+    """Build one parser for `zeroclaw` with all its commands."""
     parser = zeroclaw_parser()
     commands = parser.add_subparsers(prog="zeroclaw")
     verbs = commands.add_parser("memory", help=ABOUT_MEMORY, parents=[memory_parser()], add_help=False).add_subparsers(
@@ -49,9 +49,9 @@ def _whole_parser() -> Parser:
 
 
 def _parser_of_several(verbs: Sequence[Verb]) -> Parser:
-    """The parser of verbs with the same first word, which share their options here.
+    """Build a parser for verbs with the same first word, which share their options here.
 
-    shtab would list parsers of a third level among those of the second.
+    shtab would list third-level parsers among those of the second level.
     """
     parser = Parser(conflict_handler="resolve")
     parser.add_argument("verb", choices=[each.name.split()[1] for each in verbs])
@@ -63,7 +63,7 @@ def _parser_of_several(verbs: Sequence[Verb]) -> Parser:
 
 
 def _add_values(parser: argparse.ArgumentParser) -> None:
-    """Give every option and argument the values that are known without a store."""
+    """Set the values of options and arguments that are known without a store."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():

@@ -49,41 +49,41 @@ _MOST_FAILED_SHOWN = 10
     concerns=("file", "fact", "store", "recall", "vectors", "hygiene", "snapshot"),
     examples=("doctor --deep", "doctor --repair all --dry-run"),
 )
-async def doctor(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:
-    """Check the store, also one that does not open, and repair it. Exit code 1 while something serious stays."""
+async def doctor(configs: Sequence[MemoryConfig], args: argparse.Namespace, now: datetime) -> int:
+    """Check the store, even if it does not open, and repair it. Exit code 1 while a serious finding remains."""
     from zeroclaw_tui.curation.doctor import examine
 
     config = configs[0]
-    if given.compact:
-        return await _compact(config, given, now)
-    if given.repair and not given.dry_run:
-        plans.check_can_ask("zeroclaw memory doctor --repair", yes=given.yes)
-    library = await _opened(config, given.profile)
+    if args.compact:
+        return await _compact(config, args, now)
+    if args.repair and not args.dry_run:
+        plans.check_can_ask("zeroclaw memory doctor --repair", yes=args.yes)
+    library = await _opened(config, args.profile)
     try:
-        report = await examine(config, library, deep=given.deep)
-        chosen = _chosen(report, given.repair or ())
+        report = await examine(config, library, deep=args.deep)
+        chosen = _chosen(report, args.repair or ())
         repaired: dict[str, RepairOutcome] = {}
         code = DONE
-        if chosen and not given.dry_run:
-            code = await _repair(config, library, given, now, chosen, repaired)
-            report = await examine(config, library, deep=given.deep)
+        if chosen and not args.dry_run:
+            code = await _repair(config, library, args, now, chosen, repaired)
+            report = await examine(config, library, deep=args.deep)
     finally:
         if library is not None:
             await library.close()
     backend, location = store_place(config, library)
     facts = {"backend": backend, "location": location, **report.as_json()}
     facts["repaired"] = [{"id": name, **outcome.as_json()} for name, outcome in repaired.items()]
-    facts["dry_run"] = bool(given.repair and given.dry_run)
+    facts["dry_run"] = bool(args.repair and args.dry_run)
     lines = _report_lines(report, backend, location)
     if facts["dry_run"]:
         facts["would_repair"] = [finding.id for finding in chosen]
         lines = _repair_lines(chosen)
-    plans.print_plan(given, lines, facts)
+    plans.print_plan(args, lines, facts)
     return max(code, DONE if report.is_healthy else REFUSED)
 
 
 async def _opened(config: MemoryConfig, profile: str | None) -> Library | None:
-    """The library; None where it does not open, which is a finding of its own."""
+    """Open the store; None if it does not open, which the doctor reports as a finding."""
     from zeroclaw_tui.curation.library import open_library
 
     try:
@@ -95,13 +95,13 @@ async def _opened(config: MemoryConfig, profile: str | None) -> Library | None:
 
 
 def _chosen(report: DoctorReport, names: Sequence[str]) -> list[DoctorFinding]:
-    """The findings to repair, of several with the same repair the first.
+    """The findings to repair, only the first of several with the same repair.
 
-    Raises UsageError for a name that no finding has, and Unreadable if the store does not open to look for it.
+    Raises UsageError for an unknown name, and Unreadable if the store does not open and so cannot be checked.
     """
     chosen: dict[tuple[str, str], DoctorFinding] = {}
     for name in names:
-        # Texts are sent to a provider only by `reindex`, which shows what it sends.
+        # Only `reindex` sends texts to a provider, because it shows what it sends.
         every = [finding for finding in report.findings if finding.repair not in (None, "fill vectors")]
         found = every if name == "all" else [finding for finding in report.findings if finding.id == name]
         if not found and name != "all":
@@ -121,16 +121,16 @@ def _chosen(report: DoctorReport, names: Sequence[str]) -> list[DoctorFinding]:
 async def _repair(
     config: MemoryConfig,
     library: Library | None,
-    given: argparse.Namespace,
+    args: argparse.Namespace,
     now: datetime,
     chosen: Sequence[DoctorFinding],
     repaired: dict[str, RepairOutcome],
 ) -> int:
-    """Repair findings after a yes; return the exit code. A repair that fails does not stop the others."""
+    """Repair findings after confirmation; return the exit code. A failed repair does not stop the others."""
     from zeroclaw_tui.curation.doctor import repair_finding
 
     code = DONE
-    if not given.yes and not plans.confirm("Repair all of this?", _repair_lines(chosen)):
+    if not args.yes and not plans.confirm("Repair all of this?", _repair_lines(chosen)):
         return REFUSED
     for finding in chosen:
         try:
@@ -140,7 +140,7 @@ async def _repair(
             code = max(code, error.exit_code)
             continue
         repaired[finding.id] = outcome
-        if not given.json:
+        if not args.json:
             write_lines(_outcome_lines(outcome))
     return code
 
@@ -152,7 +152,7 @@ def _outcome_lines(repaired: RepairOutcome) -> Iterator[Line]:
 
 
 def _repair_lines(findings: Sequence[DoctorFinding]) -> Iterator[Line]:
-    """What the repairs would do, step by step."""
+    """Yield the steps of the repairs."""
     if not findings:
         yield "Nothing to repair."
     for finding in findings:
@@ -161,7 +161,7 @@ def _repair_lines(findings: Sequence[DoctorFinding]) -> Iterator[Line]:
 
 
 def _report_lines(report: DoctorReport, backend: str, location: str) -> Iterator[Line]:
-    """A sentence on all, where it is, and a block for each finding; the fine ones in a line each."""
+    """Yield a headline, the location, and a block for each finding, or a line if it is fine."""
     yield Styled(report.headline(), BOLD)
     yield Styled(f"{backend} · {one_line(location)}", DIM)
     yield ()
@@ -187,25 +187,25 @@ def _clean(text: str) -> str:
     return one_line(mask_secrets(text))
 
 
-async def _compact(config: MemoryConfig, given: argparse.Namespace, now: datetime) -> int:
-    """Rewrite the database file without its free pages, also where the store does not open.
+async def _compact(config: MemoryConfig, args: argparse.Namespace, now: datetime) -> int:
+    """Rewrite the database file without its free pages, even if the store does not open.
 
     Exit code 3 while another program has the database open.
     """
     from zeroclaw_tui.curation.doctor import compact, plan_compact
 
-    if not given.dry_run:
-        plans.check_can_ask("zeroclaw memory doctor --compact", yes=given.yes)
+    if not args.dry_run:
+        plans.check_can_ask("zeroclaw memory doctor --compact", yes=args.yes)
     plan = await plan_compact(config)
-    facts = {"backend": config.backend, "dry_run": bool(given.dry_run), **plan.as_json()}
-    if given.dry_run:
-        plans.print_plan(given, plan.sentences(), {**facts, "after": None, "done": [], "backup": None})
+    facts = {"backend": config.backend, "dry_run": bool(args.dry_run), **plan.as_json()}
+    if args.dry_run:
+        plans.print_plan(args, plan.sentences(), {**facts, "after": None, "done": [], "backup": None})
         return NOT_REACHABLE if plan.open_in else DONE
-    if not plan.open_in and not given.yes and not plans.confirm("Rewrite it?", plan.sentences()):
+    if not plan.open_in and not args.yes and not plans.confirm("Rewrite it?", plan.sentences()):
         return REFUSED
     outcome = await compact(config, now)
     done = {**facts, "after": (await plan_compact(config)).size, **outcome.as_json()}
-    return plans.print_plan(given, _outcome_lines(outcome), done)
+    return plans.print_plan(args, _outcome_lines(outcome), done)
 
 
 @verb(
@@ -215,18 +215,18 @@ async def _compact(config: MemoryConfig, given: argparse.Namespace, now: datetim
     concerns=("store", "vectors"),
     examples=("reindex --dry-run", "reindex --yes"),
 )
-async def reindex(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Create the embeddings that memories lack. Exit code 1 after a failure, 130 after Ctrl-C."""
+async def reindex(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Create missing embeddings. Exit code 1 after a failure, 130 after Ctrl-C."""
     from zeroclaw_tui.curation.reindex import ReindexOutcome, announce, plan_reindex
     from zeroclaw_tui.curation.reindex import reindex as create_embeddings
 
-    plans.check_can_change(library, given)
-    plan = await plan_reindex(library, ids=given.id or ())
+    plans.check_can_change(library, args)
+    plan = await plan_reindex(library, ids=args.id or ())
     facts = place_of(library)
-    if given.dry_run or not plan.count:
+    if args.dry_run or not plan.count:
         planned = {**facts, "dry_run": True, **plan.as_json(), **ReindexOutcome().as_json()}
-        return plans.print_plan(given, plan.sentences(), planned)
-    if given.yes:
+        return plans.print_plan(args, plan.sentences(), planned)
+    if args.yes:
         announce(library, plan)
     elif not plans.confirm("Create them?", plan.sentences()):
         return REFUSED
@@ -234,7 +234,7 @@ async def reindex(library: Library, given: argparse.Namespace, now: datetime) ->
         outcome = await create_embeddings(library, plan, on_progress=progress.advance)
     first, *more = outcome.sentences(plan.count)
     document = {**facts, "dry_run": False, **plan.as_json(), **outcome.as_json()}
-    plans.print_plan(given, [(Styled("✓ ", GREEN), first), *more], document)
+    plans.print_plan(args, [(Styled("✓ ", GREEN), first), *more], document)
     notes(_clean(sentence) for sentence in outcome.failed[:_MOST_FAILED_SHOWN])
     if outcome.stopped:
         done = f"{outcome.filled:,} of {counted(plan.count)}"

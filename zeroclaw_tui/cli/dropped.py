@@ -1,6 +1,6 @@
-"""Removed verbs and options of earlier versions: each is answered with one sentence that names the replacement.
+"""Removed verbs and options of earlier versions: the error of each names the replacement.
 
-A command in backquotes that begins with `zeroclaw` can be run as printed once KEY, FILE and the like are filled in.
+A command in backquotes that begins with `zeroclaw` works as printed, after filling in KEY, FILE and the like.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ VERBS = {
     "trash history": "The verb `trash history` was removed; `zeroclaw memory get KEY --history` prints the same.",
     "compact": "The verb `compact` was removed; `zeroclaw memory doctor --compact` does the same.",
 }
-"""The sentence for each removed verb."""
+"""The error for each removed verb."""
 
 _FILTERED, _RECALLING = "list stats purge export copy", "recall explain prompt test"
 _ROWS = (
@@ -53,7 +53,7 @@ _NOW_SET = {
     "--mmr-lambda": "mmr_lambda=0.7", "--importance-weight": "importance_weight=0.2",
     "--recency-weight": "recency_weight=0.1", "--candidate-multiplier": "candidate_multiplier=4",
 }  # fmt: skip
-"""What-if options that are settings now."""
+"""Former what-if options, with the setting that replaces each."""
 
 
 def _options() -> dict[tuple[str, str], str]:
@@ -69,11 +69,11 @@ def _options() -> dict[tuple[str, str], str]:
 
 
 OPTIONS = _options()
-"""The sentence for each removed option of a verb."""
+"""The error for each removed option of a verb."""
 
 
 class RemovedError(UsageError):
-    """A verb or an option that earlier versions had."""
+    """A verb or option of earlier versions that was removed."""
 
     title = "Removed"
 

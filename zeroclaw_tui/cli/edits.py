@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli import options, output, plans
-from zeroclaw_tui.cli.chosen import address, not_there, the_one
-from zeroclaw_tui.cli.entries import meant_by_zeroclaw
+from zeroclaw_tui.cli.chosen import find_one, not_found, unique_name
+from zeroclaw_tui.cli.entries import find_like_zeroclaw
 from zeroclaw_tui.cli.options import one_of, option
 from zeroclaw_tui.cli.output import in_one_line
 from zeroclaw_tui.cli.verbs import CHANGED, verb
@@ -57,28 +57,28 @@ _REMOVAL = (
     concerns=("store",),
     examples=('store pet "Cat named Mio"', "store poem - < poem.txt"),
 )
-async def store(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Store one memory. Its document has "replaced": whether an older one of that key went to the trash."""
+async def store(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Store a memory. Its document has "replaced": whether a memory with the same key went to the trash."""
     from zeroclaw_tui.curation.changes import store_memory
     from zeroclaw_tui.memory.change import Draft
 
-    plans.check_writable(library, given)
-    extras = {"namespace": given.namespace, "importance": given.importance, "pinned": given.pinned}
+    plans.check_writable(library, args)
+    extras = {"namespace": args.namespace, "importance": args.importance, "pinned": args.pinned}
     _check_editable(library, [name for name, value in extras.items() if value is not None])
     draft = Draft(
-        key=options.utf_8(given.key, "The key"),
-        content=options.text_given(given.content, "The content"),
-        category=given.category,
-        session_id=given.session or None,
-        agent=options.agent_given(given),
+        key=options.check_utf_8(args.key, "The key"),
+        content=options.read_text(args.content, "The content"),
+        category=args.category,
+        session_id=args.session or None,
+        agent=options.single_agent(args),
         **extras,
     )
-    outcome = await store_memory(library, draft, replace=not given.new)
+    outcome = await store_memory(library, draft, replace=not args.new)
     is_replaced = await _has_replaced(library, outcome)
     output.notes(outcome.notes)
     what = repr(in_one_line(draft.key)) + (" over the old one" if is_replaced else "")
     done = output.done(outcome.headline(plans.undo_hint(), what=what))
-    return output.answer(given, _row_document(library, outcome, replaced=is_replaced), [done])
+    return output.answer(args, _row_document(library, outcome, replaced=is_replaced), [done])
 
 
 @verb(
@@ -104,66 +104,66 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
     concerns=("store",),
     examples=("edit pet --category daily", "edit pet --content - < pet.txt"),
 )
-async def edit(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Change one memory in place. Its document has "fields": the names of what changed."""
+async def edit(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Change a memory in place. Its document has "fields": the names of the changed fields."""
     from zeroclaw_tui.backends.lookup import row_with_id
     from zeroclaw_tui.curation.changes import edit_memory
     from zeroclaw_tui.memory.change import Edit
 
-    asked = _asked(given)
-    if not asked:
+    changes = _changes(args)
+    if not changes:
         raise UsageError("Nothing to change.", hint="`zeroclaw memory edit --help` lists what can be changed.")
-    plans.check_writable(library, given)
-    _check_editable(library, asked)
-    if "content" in asked:
-        asked["content"] = options.text_given(given.content, "The content")
-    if "key" in asked:
-        asked["key"] = options.utf_8(given.new_key, "The new key")
-    entry = await the_one(library, given.key, given.id, options.agents_given(given))
-    before = await row_with_id(library.memory, address(entry))
+    plans.check_writable(library, args)
+    _check_editable(library, changes)
+    if "content" in changes:
+        changes["content"] = options.read_text(args.content, "The content")
+    if "key" in changes:
+        changes["key"] = options.check_utf_8(args.new_key, "The new key")
+    entry = await find_one(library, args.key, args.id, options.agent_names(args))
+    before = await row_with_id(library.memory, unique_name(entry))
     if before is None:
-        raise not_there(given.key, given.id)
-    outcome = await edit_memory(library, address(entry), Edit(asked), before.fingerprint)
-    return await _print_edit(library, given, before, outcome)
+        raise not_found(args.key, args.id)
+    outcome = await edit_memory(library, unique_name(entry), Edit(changes), before.fingerprint)
+    return await _print_edit(library, args, before, outcome)
 
 
-async def _print_edit(library: Library, given: argparse.Namespace, before: Row, outcome: Outcome) -> int:
+async def _print_edit(library: Library, args: argparse.Namespace, before: Row, outcome: Outcome) -> int:
     after = outcome.row
     fields = plans.changed_fields(before, after) if after is not None else []
     output.notes(outcome.notes)
-    if not given.json and after is not None and outcome.count:
+    if not args.json and after is not None and outcome.count:
         key = repr(in_one_line(after.entry().key))
         output.write_lines([output.done(outcome.headline(plans.undo_hint(), what=key))])
         output.write_lines(plans.difference_lines(before, after))
         sys.stdout.flush()
-    copies = await plans.copies_left(library, given, outcome) if "content" in fields else plans.NO_COPIES
-    if given.json:
+    copies = await plans.copies_left(library, args, outcome) if "content" in fields else plans.NO_COPIES
+    if args.json:
         output.document(_row_document(library, outcome, copies=copies, fields=fields))
     elif outcome.count:
-        plans.print_copies(copies, cleaning=given.clean_copies)
+        plans.print_copies(copies, cleaning=args.clean_copies)
     else:
         output.write_lines([(outcome.headline(),)])
     return copies.exit_code
 
 
-def _asked(given: argparse.Namespace) -> dict[str, Value]:
-    """What an edit sets, as it was typed."""
+def _changes(args: argparse.Namespace) -> dict[str, Value]:
+    """The new values of an edit, as typed."""
     from zeroclaw_tui.memory.change import SUPERSEDED_BY
 
     typed: dict[str, Value] = {
-        "content": given.content,
-        "key": given.new_key,
-        "category": given.category,
-        "importance": given.importance,
-        "pinned": given.pinned,
-        "namespace": given.namespace,
+        "content": args.content,
+        "key": args.new_key,
+        "category": args.category,
+        "importance": args.importance,
+        "pinned": args.pinned,
+        "namespace": args.namespace,
     }
-    asked: dict[str, Value] = {name: value for name, value in typed.items() if value is not None}
-    if given.session is not None:
-        asked["session_id"] = given.session or None
-    if given.unsupersede:
-        asked[SUPERSEDED_BY] = None
-    return asked
+    changes: dict[str, Value] = {name: value for name, value in typed.items() if value is not None}
+    if args.session is not None:
+        changes["session_id"] = args.session or None
+    if args.unsupersede:
+        changes[SUPERSEDED_BY] = None
+    return changes
 
 
 def _check_editable(library: Library, names: list[str] | dict[str, Value]) -> None:
@@ -177,7 +177,7 @@ def _check_editable(library: Library, names: list[str] | dict[str, Value]) -> No
 
 
 async def _has_replaced(library: Library, outcome: Outcome) -> bool:
-    """Return whether a memory was stored over another one, which is in the trash then."""
+    """Whether a stored memory replaced another one, which is then in the trash."""
     if outcome.action is None:
         return False
     versions = await library.trash.versions_of(outcome.action.number, limit=1)
@@ -185,9 +185,9 @@ async def _has_replaced(library: Library, outcome: Outcome) -> bool:
 
 
 def _row_document(library: Library, outcome: Outcome, **more: Any) -> dict[str, Any]:
-    """The document of a change of one memory, which it has as "entry"."""
+    """The document of a change of one memory, with the memory as "entry"."""
     entry = None if outcome.row is None else outcome.row.entry()
-    entries = [] if entry is None else [plans.named_as_json(entry)]
+    entries = [] if entry is None else [plans.entry_summary(entry)]
     found = None if entry is None else entry.as_json()
     return plans.change_document(library, outcome, entries=entries, entry=found, **more)
 
@@ -200,14 +200,14 @@ def _row_document(library: Library, outcome: Outcome, **more: Any) -> dict[str, 
     concerns=("store",),
     examples=("forget pet", "forget --id 7c2e --yes"),
 )
-async def forget(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Delete the one memory of a key or an id."""
-    plans.check_can_change(library, given)
-    entry = await the_one(library, given.key, given.id, options.agents_given(given))
+async def forget(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Delete the memory with a key or an id."""
+    plans.check_can_change(library, args)
+    entry = await find_one(library, args.key, args.id, options.agent_names(args))
     plan = await plans.plan_entries(library, [entry])
     if not plan.count:
-        raise not_there(given.key, given.id)
-    return await remove_planned(library, given, plan, "forget")
+        raise not_found(args.key, args.id)
+    return await remove_planned(library, args, plan, "forget")
 
 
 @verb(
@@ -228,17 +228,17 @@ async def forget(library: Library, given: argparse.Namespace, now: datetime) -> 
     concerns=("store",),
     examples=("purge --older-than 90d --dry-run", "purge --contains secret --everywhere"),
 )
-async def purge(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Delete what the filters leave, or the memories that are named; with --everywhere erase their texts.
+async def purge(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Delete the filtered or named memories; with --everywhere erase their texts.
 
-    Exit code 1 also when some of the memories stayed because they changed in the meantime.
+    Exit code 1 also if some memories were skipped because they changed since the plan.
     """
     from zeroclaw_tui.curation.outcome import plan_purge
     from zeroclaw_tui.memory.query import Superseded
 
-    _refuse_blank_filters(given)
-    wanted = options.filter_given(given, now)
-    named = bool(given.keys or given.id)
+    _refuse_blank_filters(args)
+    wanted = options.build_filter(args, now)
+    named = bool(args.keys or args.id)
     chosen = wanted.but(agent=None) if named else wanted
     filtered = not chosen.is_empty or chosen.superseded is not Superseded.HIDE
     if named and filtered:
@@ -247,15 +247,15 @@ async def purge(library: Library, given: argparse.Namespace, now: datetime) -> i
         raise UsageError(
             "No filter given.", hint="Pass a filter, keys or ids; `zeroclaw memory clear` deletes everything."
         )
-    plans.check_can_change(library, given)
-    plan = await (_plan_named(library, given) if named else plan_purge(library, wanted))
-    if given.everywhere and plan.count:
-        return await _purge_everywhere(library, given, plan)
-    return await remove_planned(library, given, plan, "purge")
+    plans.check_can_change(library, args)
+    plan = await (_plan_named(library, args) if named else plan_purge(library, wanted))
+    if args.everywhere and plan.count:
+        return await _purge_everywhere(library, args, plan)
+    return await remove_planned(library, args, plan, "purge")
 
 
-async def _purge_everywhere(library: Library, given: argparse.Namespace, plan: PurgePlan) -> int:
-    """Erase the memories of a plan, and their texts from every place."""
+async def _purge_everywhere(library: Library, args: argparse.Namespace, plan: PurgePlan) -> int:
+    """Erase the memories of a plan, and their texts everywhere."""
     from zeroclaw_tui.cli.erase import carry_out
     from zeroclaw_tui.curation.traces.copies import entries_of, matcher_for
     from zeroclaw_tui.curation.traces.erase import plan_erase
@@ -263,13 +263,13 @@ async def _purge_everywhere(library: Library, given: argparse.Namespace, plan: P
     entries = await entries_of(library, plan)
     matcher = matcher_for([entry.content for entry in entries])
     erasure = await plan_erase(library, matcher, [entry.id for entry in entries])
-    return await carry_out(library, given, erasure)
+    return await carry_out(library, args, erasure)
 
 
-def _refuse_blank_filters(given: argparse.Namespace) -> None:
-    """A blank text leaves everything in: where a script's variable is empty, far more would go than is meant."""
+def _refuse_blank_filters(args: argparse.Namespace) -> None:
+    """Raise UsageError for a blank filter, such as an unset shell variable, which would match every memory."""
     for name in ("contains", "regex"):
-        text = getattr(given, name)
+        text = getattr(args, name)
         if text is not None and not text.strip():
             raise UsageError(
                 f"--{name} is blank and would match every memory.", hint="Pass a text, or leave the option out."
@@ -290,36 +290,36 @@ def _refuse_blank_filters(given: argparse.Namespace) -> None:
     description=_CLEAR,
     examples=("clear --category daily", "clear --dry-run"),
 )
-async def clear(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Delete everything, a category, or one key, as ZeroClaw's command does and in its words."""
+async def clear(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Delete everything, a category, or one key, with the output of ZeroClaw's own command."""
     from zeroclaw_tui.curation.outcome import plan_purge
     from zeroclaw_tui.memory.change import category_meant
     from zeroclaw_tui.memory.query import MemoryFilter
 
-    if given.key is not None and given.category is not None:
+    if args.key is not None and args.category is not None:
         raise UsageError("--key names one memory; leave out --category.")
-    plans.check_can_change(library, given)
-    if given.key is not None:
-        found = await meant_by_zeroclaw(library, given)
+    plans.check_can_change(library, args)
+    if args.key is not None:
+        found = await find_like_zeroclaw(library, args)
         if found is None:
             return REFUSED
-        return await remove_planned(library, given, await plans.plan_entries(library, [found]), "clear", found.key)
-    category = None if given.category is None else (category_meant(given.category),)
-    wanted = MemoryFilter(category=category, agent=tuple(options.agents_given(given)) or None)
-    return await remove_planned(library, given, await plan_purge(library, wanted), "clear")
+        return await remove_planned(library, args, await plans.plan_entries(library, [found]), "clear", found.key)
+    category = None if args.category is None else (category_meant(args.category),)
+    wanted = MemoryFilter(category=category, agent=tuple(options.agent_names(args)) or None)
+    return await remove_planned(library, args, await plan_purge(library, wanted), "clear")
 
 
-async def _plan_named(library: Library, given: argparse.Namespace) -> PurgePlan:
-    """The plan for all keys and ids that are given; one that is not there stops everything."""
-    agents = options.agents_given(given)
-    found = [await the_one(library, key, None, agents) for key in given.keys]
-    found += [await the_one(library, None, wanted, agents) for wanted in given.id or ()]
+async def _plan_named(library: Library, args: argparse.Namespace) -> PurgePlan:
+    """Plan for all keys and ids in the arguments. Raises NotFound if one of them does not exist."""
+    agents = options.agent_names(args)
+    found = [await find_one(library, key, None, agents) for key in args.keys]
+    found += [await find_one(library, None, wanted, agents) for wanted in args.id or ()]
     return await plans.plan_entries(library, found)
 
 
 async def remove_planned(
     library: Library,
-    given: argparse.Namespace,
+    args: argparse.Namespace,
     plan: PurgePlan,
     verb: Verb,
     key: str | None = None,
@@ -327,39 +327,39 @@ async def remove_planned(
     remove: Callable[..., Awaitable[Outcome]] | None = None,
     lines: Sequence[output.Line] = (),
 ) -> int:
-    """Show a plan, ask, delete its memories, and give the exit code.
+    """Show a plan, ask, delete its memories, and return the exit code.
 
-    `clear` speaks in the words of ZeroClaw; `key` is the one of the memory that it deletes, None for several. `remove`
-    deletes in another way, which `lines` show below the plan: a text of which a copy stays is not searched elsewhere.
+    `clear` prints ZeroClaw's own output; `key` is that of the only memory that it deletes, else None. `remove` replaces
+    the deletion, and `lines` describe it below the plan; other copies are then not searched, because a copy stays.
     """
     from zeroclaw_tui.curation.changes import remove_memories
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.traces.copies import entries_of
 
-    is_clear, forever = verb == "clear", getattr(given, "forever", False)
+    is_clear, forever = verb == "clear", getattr(args, "forever", False)
     if not plan.count:
         nothing = "No memory entries found." if is_clear else "Nothing matches."
-        document = plans.change_document(library, Outcome(verb, 0), dry_run=given.dry_run, **plan.as_json())
-        if not given.json:
+        document = plans.change_document(library, Outcome(verb, 0), dry_run=args.dry_run, **plan.as_json())
+        if not args.json:
             output.write_lines(plans.superseded_lines(plan, verb), sys.stderr)
-        return plans.print_plan(given, [nothing], document)
-    if is_clear and key is None and not given.json:
-        output.write_lines([f"Found {plan.count} entries in '{in_one_line(given.category or 'all categories')}'."])
-    if given.dry_run or not (given.yes or is_clear):
+        return plans.print_plan(args, [nothing], document)
+    if is_clear and key is None and not args.json:
+        output.write_lines([f"Found {plan.count} entries in '{in_one_line(args.category or 'all categories')}'."])
+    if args.dry_run or not (args.yes or is_clear):
         found = () if remove is not None else await plans.copies_of_plan(library, plan)
         shown = [*await plans.plan_lines(library, plan, verb, forever=forever, copies=found), *lines]
     else:
         found, shown = (), plans.superseded_lines(plan, verb)
-    if given.dry_run:
-        entries = [plans.named_as_json(version) for version in plan.stamps[: plans.MAX_ENTRIES]]
+    if args.dry_run:
+        entries = [plans.entry_summary(version) for version in plan.stamps[: plans.MAX_ENTRIES]]
         about = {"entries": entries, "copies": plans.Copies(found), **plan.as_json()}
         document = plans.change_document(library, Outcome(verb, plan.count), dry_run=True, **about)
-        return plans.print_plan(given, shown, document)
-    if given.yes and not given.json:
+        return plans.print_plan(args, shown, document)
+    if args.yes and not args.json:
         output.write_lines(shown, sys.stderr)
-    if not given.yes and not _is_wanted(plan, verb, key, shown, forever=forever):
+    if not args.yes and not _confirmed(plan, verb, key, shown, forever=forever):
         return REFUSED
-    # Afterwards neither the store nor the trash has the texts.
+    # After a permanent deletion neither the store nor the trash has the texts.
     texts: list[str] | None = None if remove is not None else []
     if texts is not None and forever:
         texts = [entry.content for entry in await entries_of(library, plan)]
@@ -372,11 +372,11 @@ async def remove_planned(
         done = outcome.headline(plans.undo_hint(), what=f"key {in_one_line(plan.stamps[0].key)!r}")
     else:
         done = outcome.headline()
-    return await plans.print_done(library, given, plan, outcome, output.done(done), texts)
+    return await plans.print_done(library, args, plan, outcome, output.done(done), texts)
 
 
-def _is_wanted(plan: PurgePlan, verb: Verb, key: str | None, shown: Sequence[output.Line], *, forever: bool) -> bool:
-    """Ask whether a plan is to be carried out."""
+def _confirmed(plan: PurgePlan, verb: Verb, key: str | None, shown: Sequence[output.Line], *, forever: bool) -> bool:
+    """Ask for the confirmation of a plan."""
     from zeroclaw_tui.curation.outcome import TYPED_FROM
 
     if verb == "clear":

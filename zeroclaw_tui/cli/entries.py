@@ -1,4 +1,4 @@
-"""The verbs that browse: list, search, get and stats; for people they print word for word what ZeroClaw prints."""
+"""The verbs that browse: list, search, get and stats; without --json their output is exactly ZeroClaw's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import options, output
-from zeroclaw_tui.cli.chosen import exactly, not_there, several_agents, starting
+from zeroclaw_tui.cli.chosen import find_by_prefix, find_exact, not_found, several_agents
 from zeroclaw_tui.cli.options import option
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, in_one_line
 from zeroclaw_tui.cli.verbs import verb
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LISTING = "{backend, location, total, superseded_hidden, offset, limit, entries}"
 SEARCH_CHANGED = "`search` finds text in keys and contents; `zeroclaw memory recall` shows what the agent recalls."
-"""Printed until version 0.4.0: up to 0.2.0 `search` was another name of `recall`."""
+"""Printed until version 0.4.0, because up to 0.2.0 `search` was an alias of `recall`."""
 _LONGEST_LINE_BYTES, _CUT_TO_CHARACTERS = 80, 77
 
 
@@ -34,12 +34,12 @@ _LONGEST_LINE_BYTES, _CUT_TO_CHARACTERS = 80, 77
     options=[options.FILTERS, *options.PAGE],
     agents=options.OWN_MEMORIES,
     concerns=("store",),
-    heeds_version=False,
+    needs_version=False,
     examples=("list --category core --limit 10", "list --older-than 30d --json"),
 )
-async def list_memories(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Print one page of the memories that match the filters, the last updated first."""
-    return await _print_page(library, given, options.filter_given(given, now))
+async def list_memories(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Print a page of the memories that match the filters, the last updated first."""
+    return await _print_page(library, args, options.build_filter(args, now))
 
 
 @verb(
@@ -52,19 +52,19 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
     ],
     agents=options.OWN_MEMORIES,
     concerns=("store",),
-    heeds_version=False,
+    needs_version=False,
     examples=("search peanuts", 'search --regex "tea|coffee"'),
 )
-async def search(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Print one page of the memories with this text in key or content, as `list` does."""
-    text = " ".join(given.text) or given.contains
-    if not (text or given.regex):
+async def search(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Print a page of the memories with this text in key or content, like `list`."""
+    text = " ".join(args.text) or args.contains
+    if not (text or args.regex):
         raise UsageError("Nothing to search for.", hint="Give a TEXT or --regex PATTERN.")
     output.note(f"zeroclaw: {SEARCH_CHANGED}")
-    return await _print_page(library, given, options.filter_given(given, now).but(contains=text))
+    return await _print_page(library, args, options.build_filter(args, now).but(contains=text))
 
 
-async def _print_page(library: Library, given: argparse.Namespace, wanted: MemoryFilter) -> int:
+async def _print_page(library: Library, args: argparse.Namespace, wanted: MemoryFilter) -> int:
     import asyncio
 
     from zeroclaw_tui.backends.lookup import count_matching, whole_entry
@@ -73,33 +73,33 @@ async def _print_page(library: Library, given: argparse.Namespace, wanted: Memor
 
     memory = library.memory
     if wanted.looks_for_text:
-        # The text is looked for once: its hits give the page and their number.
+        # The text is searched once: the hits give both the page and the total.
         hidden, hits = await asyncio.gather(
             library.superseded_hidden(wanted), memory.rows(Query(HANDLES, wanted, NEWEST_UPDATED))
         )
-        count, page = len(hits), hits[given.offset : given.offset + given.limit]
+        count, page = len(hits), hits[args.offset : args.offset + args.limit]
         entries = await memory.rows(Query(EXCERPTS, handles=page))
     else:
         hidden, count, entries = await asyncio.gather(
             library.superseded_hidden(wanted),
             count_matching(memory, wanted),
-            memory.rows(Query(EXCERPTS, wanted, NEWEST_UPDATED, offset=given.offset, limit=given.limit)),
+            memory.rows(Query(EXCERPTS, wanted, NEWEST_UPDATED, offset=args.offset, limit=args.limit)),
         )
-    if given.json:
+    if args.json:
         whole = [await whole_entry(memory, entry.handle) if entry.is_excerpt else entry for entry in entries]
         output.document(
             {
                 **output.place_of(library),
                 "total": count,
                 "superseded_hidden": hidden,
-                "offset": given.offset,
-                "limit": given.limit,
+                "offset": args.offset,
+                "limit": args.limit,
                 "entries": [entry.as_json() for entry in whole],
             }
         )
         return DONE
     indented = parse_version(library.profile.profile.version) < (0, 8, 0)
-    output.write_lines(list_lines(entries, total=count, offset=given.offset, limit=given.limit, indented_hint=indented))
+    output.write_lines(list_lines(entries, total=count, offset=args.offset, limit=args.limit, indented_hint=indented))
     _note_hidden(hidden)
     return DONE
 
@@ -107,7 +107,7 @@ async def _print_page(library: Library, given: argparse.Namespace, wanted: Memor
 def list_lines(
     entries: Sequence[MemoryEntry], *, total: int, offset: int, limit: int, indented_hint: bool
 ) -> Iterator[Line]:
-    """The lines of `memory list`; `indented_hint` as up to 0.7.5."""
+    """Yield the lines of `memory list`; `indented_hint` is for ZeroClaw up to 0.7.5."""
     if total == 0:
         yield "No memory entries found."
         return
@@ -143,18 +143,18 @@ def _beginning(content: str) -> str:
         option("--history", action="store_true", help="Show the changes made here to it, also if it is deleted"),
     ],
     agents=options.WHOSE_MEMORY,
-    heeds_version=False,
+    needs_version=False,
     examples=("get pet", "get pet --history"),
 )
-async def get_memory(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Print one memory and, where its store has them, its earlier contents and related memories."""
+async def get_memory(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Print a memory and, if the store has them, its earlier contents and related memories."""
     from zeroclaw_tui.backends.lookup import whole_entry
 
-    if given.history:
+    if args.history:
         from zeroclaw_tui.cli.trash import print_history
 
-        return await print_history(library, given)
-    entry = await meant_by_zeroclaw(library, given, given.id)
+        return await print_history(library, args)
+    entry = await find_like_zeroclaw(library, args, args.id)
     if entry is None:
         return REFUSED
     entry = await whole_entry(library.memory, entry.handle) if entry.is_excerpt else entry
@@ -167,11 +167,11 @@ async def get_memory(library: Library, given: argparse.Namespace, now: datetime)
         as_json |= {"history": [past.as_json() for past in history], "related": others}
     elif entry.metadata is not None:
         as_json["metadata"] = entry.metadata
-    return output.answer(given, as_json, (*entry_lines(entry), *_history_lines(history), *_related_lines(related)))
+    return output.answer(args, as_json, (*entry_lines(entry), *_history_lines(history), *_related_lines(related)))
 
 
 def entry_lines(entry: MemoryEntry) -> Iterator[Line]:
-    """The lines of `memory get`."""
+    """Yield the lines of `memory get`."""
     yield ("Key:       ", Styled(in_one_line(entry.key), BOLD))
     yield f"Category:  {in_one_line(entry.category)}"
     yield f"Timestamp: {in_one_line(entry.timestamp)}"
@@ -184,7 +184,7 @@ def entry_lines(entry: MemoryEntry) -> Iterator[Line]:
 
 
 def _history_lines(history: Sequence[ContentRevision]) -> Iterator[Line]:
-    """The changes of a memory that the store itself has recorded, the oldest first."""
+    """Yield the changes of a memory that the store itself recorded, the oldest first."""
     if history:
         yield ()
         yield Styled("History", BOLD)
@@ -201,38 +201,38 @@ def _related_lines(related: Sequence[MemoryEntry]) -> Iterator[Line]:
         yield (Styled(f"  {in_one_line(entry.key)}  ", DIM), in_one_line(entry.content))
 
 
-async def meant_by_zeroclaw(library: Library, given: argparse.Namespace, id: str | None = None) -> MemoryEntry | None:
-    """The memory of this key or id, or of the only key that begins so; None once it was said that several do.
+async def find_like_zeroclaw(library: Library, args: argparse.Namespace, id: str | None = None) -> MemoryEntry | None:
+    """Find the memory with this key, unique key prefix or id; prints several matches of a prefix and returns None.
 
-    Raises NotFound, and Refused for a key of several agents, or of several keys with --json.
+    Raises NotFound, and Refused for a key of several agents, or for several matches of a prefix with --json.
     """
-    agents = options.agents_given(given)
-    found = await exactly(library, given.key, id, agents)
-    if not found and given.key and id is None:
-        found = await starting(library, given.key, agents)
+    agents = options.agent_names(args)
+    found = await find_exact(library, args.key, id, agents)
+    if not found and args.key and id is None:
+        found = await find_by_prefix(library, args.key, agents)
         if len({entry.key for entry in found}) > 1:
-            _print_too_many(given, found)
+            _print_too_many(args, found)
             return None
     if not found:
-        raise not_there(given.key, id)
+        raise not_found(args.key, id)
     if len(found) > 1:
         raise several_agents(found)
     return found[0]
 
 
-def _print_too_many(given: argparse.Namespace, found: Sequence[MemoryEntry]) -> None:
-    """Say that several keys begin so. Raises Refused with --json."""
-    if given.json:
+def _print_too_many(args: argparse.Namespace, found: Sequence[MemoryEntry]) -> None:
+    """Print the keys that match a prefix. Raises Refused with --json."""
+    if args.json:
         keys = ", ".join(repr(entry.key) for entry in found[:5])
         raise Refused(
-            f"Prefix {given.key!r} matched {len(found)} entries: {keys}{' …' if len(found) > 5 else ''}.",
+            f"Prefix {args.key!r} matched {len(found)} entries: {keys}{' …' if len(found) > 5 else ''}.",
             hint="Specify a longer prefix to narrow the match.",
         )
-    output.write_lines(prefix_lines(given.key, found))
+    output.write_lines(prefix_lines(args.key, found))
 
 
 def prefix_lines(prefix: str, entries: Sequence[MemoryEntry]) -> Iterator[Line]:
-    """The lines of `memory get` when several keys begin with what was given."""
+    """Yield the lines of `memory get` for a prefix of several keys."""
     yield f"Prefix '{in_one_line(prefix)}' matched {len(entries)} entries:"
     yield ()
     yield from map(_key_line, entries)
@@ -249,15 +249,15 @@ def prefix_lines(prefix: str, entries: Sequence[MemoryEntry]) -> Iterator[Line]:
     agents=options.OWN_MEMORIES,
     examples=("stats --category core", "stats --json"),
 )
-async def stats(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Print what ZeroClaw's `memory stats` prints; with a filter, of what it leaves. As JSON, all that is counted."""
+async def stats(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Print ZeroClaw's `memory stats`, with filters for the matching memories; as JSON, all counts."""
     from zeroclaw_tui.backends.lookup import count_facets
     from zeroclaw_tui.curation.stats import full_stats
     from zeroclaw_tui.memory.query import MemoryFilter
 
-    memory, wanted = library.memory, options.filter_given(given, now)
+    memory, wanted = library.memory, options.build_filter(args, now)
     is_all = wanted == MemoryFilter()
-    if given.json:
+    if args.json:
         output.document(await full_stats(memory, now.isoformat(), None if is_all else wanted))
         return DONE
     counts = await count_facets(memory, wanted, now.isoformat())
@@ -274,7 +274,7 @@ def _note_hidden(hidden: int) -> None:
 
 
 def stats_lines(backend: str, *, healthy: bool, total: int, by_category: Mapping[str, int]) -> Iterator[Line]:
-    """The lines of `memory stats`; `by_category` is ordered by count."""
+    """Yield the lines of `memory stats`; `by_category` is ordered by count."""
     yield "Memory Statistics:"
     yield ()
     yield ("  Backend:  ", Styled(backend, BOLD))

@@ -1,4 +1,4 @@
-"""`memory erase`: delete a text permanently from every place of the install."""
+"""`memory erase`: permanently delete a text from every place of the install."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import plans
-from zeroclaw_tui.cli.options import DRY_RUN, STDIN, option, path_meant, text_given
+from zeroclaw_tui.cli.options import DRY_RUN, STDIN, option, parse_path, read_text
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, answer, note, place_of
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
@@ -49,38 +49,38 @@ _KIND_CELLS = 16
     description=_ERASE,
     examples=('erase "named Mio" --dry-run', "erase - < texts.txt --yes"),
 )
-async def erase(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Find the text everywhere, show where, ask, erase it, and prove it. Exit code 1 where something is left."""
+async def erase(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Search the text everywhere, ask, erase it, and search again. Exit code 1 if something is left."""
     from zeroclaw_tui.curation.traces.erase import plan_erase
     from zeroclaw_tui.curation.traces.matcher import TextMatcher
 
-    matcher = TextMatcher(text_given(text, "The text") for text in given.text)
-    plans.check_can_change(library, given)
-    report_file = None if given.report is None else _new_file(given.report)
-    copy = None if given.export is None else path_meant(given.export)
-    code = await carry_out(library, given, await plan_erase(library, matcher), copy, report_file)
-    if given.text != [STDIN] and not (given.json or given.dry_run):
+    matcher = TextMatcher(read_text(text, "The text") for text in args.text)
+    plans.check_can_change(library, args)
+    report_file = None if args.report is None else _new_file(args.report)
+    copy = None if args.export is None else parse_path(args.export)
+    code = await carry_out(library, args, await plan_erase(library, matcher), copy, report_file)
+    if args.text != [STDIN] and not (args.json or args.dry_run):
         note("zeroclaw: The text may also be in the history of your shell; with - it is read from stdin.")
     return code
 
 
 async def carry_out(
     library: Library,
-    given: argparse.Namespace,
+    args: argparse.Namespace,
     plan: ErasePlan,
     copy: Path | None = None,
     report_file: Path | None = None,
 ) -> int:
-    """Show a plan, ask, carry it out, and print the report. The memories are written to `copy` first."""
+    """Show a plan, ask, carry it out, and print the report; first writes the memories to `copy`, if given."""
     import json
 
     from zeroclaw_tui.curation.traces.erase import erase_texts, write_copy
     from zeroclaw_tui.files.disk import replace_bytes
 
-    if given.dry_run:
+    if args.dry_run:
         planned = {"verb": _ERASING, "dry_run": True, **place_of(library), **plan.as_json()}
-        return plans.print_plan(given, _erasure_lines(plan), planned)
-    if plan.taken and not given.yes:
+        return plans.print_plan(args, _erasure_lines(plan), planned)
+    if plan.taken and not args.yes:
         warning = Styled("  This cannot be undone: it also deletes these rows from the trash.", YELLOW)
         question = f"Type {_ERASING} to do it:"
         if not plans.confirm_typed(question, (_ERASING,), [*_erasure_lines(plan), warning]):
@@ -96,12 +96,12 @@ async def carry_out(
         text = json.dumps(done, ensure_ascii=False, indent=2)
         replace_bytes(report_file, None, f"{text}\n".encode("utf-8", "backslashreplace"))
     sign = Styled("✓", GREEN) if report.is_complete else Styled("!", YELLOW)
-    answer(given, done, [*map(one_line, lines), (sign, f" {end}")])
+    answer(args, done, [*map(one_line, lines), (sign, f" {end}")])
     return DONE if report.is_complete else REFUSED
 
 
 def _erasure_lines(plan: ErasePlan) -> Iterator[Line]:
-    """Show where the text is, what of that is erased, and what is only named."""
+    """Yield the places of the text, and why some of them are not erased."""
     yield Styled(plan.title, BOLD)
     yield from (f"  {sentence}" for sentence in plan.sentences())
     if plan.places:
@@ -116,8 +116,8 @@ def _erasure_lines(plan: ErasePlan) -> Iterator[Line]:
 
 
 def _new_file(name: str) -> Path:
-    """Return the path of a file that can be created. Raises UsageError, Refused."""
-    path = path_meant(name)
+    """Check that a file can be created, and return its path. Raises UsageError, Refused."""
+    path = parse_path(name)
     if not path.parent.is_dir():
         raise UsageError(f"{path} cannot be written.", hint="Name a file in an existing directory.")
     if path.exists():

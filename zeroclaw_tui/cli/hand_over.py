@@ -1,4 +1,4 @@
-"""Handing a command over to the real ZeroClaw."""
+"""Hand a command over to the real ZeroClaw."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from zeroclaw_tui.memory.errors import InspectorError
 
 COMMAND_NOT_FOUND = 127
 MOST_HANDED_OVER = 3
-"""How often in a row a command may be handed over: a daemon started so may well call `zeroclaw` itself."""
+"""How often in a row a command may be handed over; a daemon started this way may call `zeroclaw` itself."""
 NONE_ON_PATH = (
     "This command belongs to the real zeroclaw, which is not on PATH.",
     "`zeroclaw memory`, `zeroclaw onboard` and `zeroclaw-tui` work without it.",
@@ -19,23 +19,23 @@ NONE_ON_PATH = (
 
 
 class NoRealBinary(InspectorError):
-    """There is no ZeroClaw that a command could be handed to."""
+    """There is no real ZeroClaw to hand a command to."""
 
     title = "No ZeroClaw"
     exit_code = COMMAND_NOT_FOUND
 
 
 def can_hand_over() -> bool:
-    """True when there is a real ZeroClaw and it has not handed the command back again and again."""
+    """Whether there is a real ZeroClaw that has not repeatedly handed the command back."""
     from zeroclaw_tui.config.real_binary import real_zeroclaw
 
     return _handed_over() < MOST_HANDED_OVER and real_zeroclaw() is not None
 
 
 def hand_over(arguments: Sequence[str], without: tuple[str, str] | None = None) -> NoReturn:
-    """Become the real ZeroClaw, with the same arguments.
+    """Replace this process by the real ZeroClaw, with the same arguments.
 
-    Raises NoRealBinary when there is none; `without` is then its sentence and what to do next.
+    Raises NoRealBinary if there is none, with the message and hint in `without`.
     """
     from zeroclaw_tui.config.real_binary import PASS_THROUGH_MARKER, real_zeroclaw
 

@@ -33,8 +33,8 @@ _DEFAULT = "default"
     opens="config",
     examples=("health", "health --json"),
 )
-async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:
-    """Print the health of the store; exit code 1 when it answers but something is wrong, 3 when it does not."""
+async def health(configs: Sequence[MemoryConfig], args: argparse.Namespace, now: datetime) -> int:
+    """Print the health of the store. Exit code 1 if it answers but something is wrong, 3 if it does not answer."""
     from zeroclaw_tui.backends.about import sentences
     from zeroclaw_tui.backends.health import Health
     from zeroclaw_tui.config.settings import settings_problem
@@ -43,11 +43,11 @@ async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now
 
     config, library = configs[0], None
     try:
-        library = await open_library(config, given.profile, may_be_missing=True)
+        library = await open_library(config, args.profile, may_be_missing=True)
         found = await library.memory.health()
         code = DONE if found.ok else REFUSED
     except InspectorError as error:
-        # Damage deep in a file shows only when its rows are read.
+        # SQLite notices damage deep in a file only when its rows are read.
         if error.exit_code != NOT_REACHABLE:
             raise
         found, code = Health(False, error.message, (error.hint,) if error.hint else ()), NOT_REACHABLE
@@ -55,19 +55,19 @@ async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now
         if library is not None:
             await library.close()
     if library is not None:
-        # Only now is it known which ZeroClaw reads the config, and so which of its keys count.
+        # The ZeroClaw version, and so the keys that apply, is known only after opening the store.
         judged = reload_config(config, version=library.profile.profile.version)
         own = settings_problem(config.install)
         config = config._replace(warnings=(*judged.warnings, *([own] if own else [])))
         findings = dict.fromkeys((*sentences(library.memory.about.notices), *found.findings))
         found = Health(found.ok, found.summary, tuple(findings), found.facts)
     shown = _health_document(found, library, config)
-    answer(given, shown, _health_lines(shown, config))
+    answer(args, shown, _health_lines(shown, config))
     return code
 
 
 def settings_shown(config: MemoryConfig) -> dict[str, dict[str, Any]]:
-    """Every setting of memory, by its key in config.toml, with its value and source; secrets masked."""
+    """The memory settings by their keys in config.toml, each with value and source; secrets masked."""
     from zeroclaw_tui.config.memory_config import OPTION
 
     embedding = ("provider", "model", "dimensions", "api_key")
@@ -94,7 +94,7 @@ def _masked(key: str, value: Any) -> Any:
 
 
 def _health_document(found: Health, library: Library | None, config: MemoryConfig) -> dict[str, Any]:
-    """The document; without a library what the config says."""
+    """The JSON document; without a library it has only facts of the config."""
     from zeroclaw_tui.curation.config_choice import describe_choice
 
     backend, location = store_place(config, library)
@@ -116,7 +116,7 @@ def _health_document(found: Health, library: Library | None, config: MemoryConfi
 
 
 def store_place(config: MemoryConfig, library: Library | None) -> tuple[str, str]:
-    """The backend and its location without any password, as the config says if the store does not open."""
+    """The backend and its location without password, from the config if the store does not open."""
     from zeroclaw_tui.backends.factory import create_memory, has_database
 
     if library is not None:
@@ -129,7 +129,7 @@ def store_place(config: MemoryConfig, library: Library | None) -> tuple[str, str
 
 
 def _health_lines(shown: Mapping[str, Any], config: MemoryConfig) -> Iterator[Line]:
-    """A verdict, what was found, and in two columns the facts and the settings that are not ZeroClaw's defaults."""
+    """Yield a verdict, the findings, and in two columns the facts and the settings that are not defaults."""
     mark = Styled("✓", GREEN) if shown["ok"] else Styled("✗", RED)
     yield (mark, " ", Styled(one_line(shown["summary"]), BOLD))
     for finding in shown["findings"]:
@@ -154,7 +154,7 @@ def _health_lines(shown: Mapping[str, Any], config: MemoryConfig) -> Iterator[Li
 
 
 def _shown(value: Any) -> str:
-    """A fact's value in words."""
+    """Format the value of a fact."""
     if value is None or value == "":
         return NOTHING
     if isinstance(value, bool):

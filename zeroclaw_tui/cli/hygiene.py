@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import output, plans
-from zeroclaw_tui.cli.options import DRY_RUN, moment_meant, option
+from zeroclaw_tui.cli.options import DRY_RUN, option, parse_time
 from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.config.real_binary import runnable
@@ -37,26 +37,26 @@ _NAME_CELLS = 48
     concerns=("store", "hygiene"),
     examples=("hygiene --dry-run", "hygiene --dry-run --as-of 2027-01-31"),
 )
-async def hygiene(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Show the plan; without --dry-run ask and run it. Exit code 1 when something that still exists was not done."""
+async def hygiene(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Show the plan, ask and run it, unless --dry-run is given. Exit code 1 if existing items were not done."""
     from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene, run_sentences
 
-    as_of = now if given.as_of is None else _as_of(given.as_of, now)
-    if as_of > now and not given.dry_run:
+    as_of = now if args.as_of is None else _as_of(args.as_of, now)
+    if as_of > now and not args.dry_run:
         raise UsageError("Hygiene cannot run as of a future time.", hint="Pass --dry-run to preview it.")
-    plans.check_can_change(library, given)
+    plans.check_can_change(library, args)
     plan = await plan_hygiene(library, as_of)
     lines = [*_plan_lines(library, plan)]
-    planned = {**output.place_of(library), "dry_run": given.dry_run, **plan.as_json()}
-    if given.dry_run or not plan.items:
-        return plans.print_plan(given, lines, planned)
-    if not given.yes and not plans.confirm("Run it?", lines):
+    planned = {**output.place_of(library), "dry_run": args.dry_run, **plan.as_json()}
+    if args.dry_run or not plan.items:
+        return plans.print_plan(args, lines, planned)
+    if not args.yes and not plans.confirm("Run it?", lines):
         return REFUSED
     outcome = await plans.carry_out("Hygiene:", len(plan.items), partial(run_hygiene, library, plan))
     output.notes(outcome.notes)
     names = ("count", "action", "until", "changed", "missing", "notes")
     done = {name: value for name, value in outcome.as_json().items() if name in names}
-    output.answer(given, planned | done, run_sentences(outcome, plan, runnable("`zeroclaw memory undo`")))
+    output.answer(args, planned | done, run_sentences(outcome, plan, runnable("`zeroclaw memory undo`")))
     if outcome.cancelled:
         output.note(f"zeroclaw: Stopped after {outcome.count:,} of {len(plan.items):,}. Run it again for the rest.")
         return INTERRUPTED
@@ -64,8 +64,8 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
 
 
 def _as_of(text: str, now: datetime) -> datetime:
-    """The moment that --as-of names; a date is its midnight."""
-    meant = moment(moment_meant(text, now))
+    """Parse --as-of; a date means its midnight."""
+    meant = moment(parse_time(text, now))
     assert meant is not None
     try:
         return meant.astimezone()
@@ -74,7 +74,7 @@ def _as_of(text: str, now: datetime) -> datetime:
 
 
 def _plan_lines(library: Library, plan: HygienePlan) -> Iterator[Line]:
-    """Each rule with what it archives or deletes, problems, and a summary."""
+    """Yield each rule with its items, the problems, and a summary."""
     root, as_of = output.masked_line(str(plan.root)), absolute_time(plan.as_of.isoformat())
     yield Styled(f"Hygiene of {root} by the rules of ZeroClaw {plan.rules.version}, as of {as_of}", BOLD)
     yield Styled(" · ".join(plan.status(library.trash.now())), DIM)

@@ -1,4 +1,4 @@
-"""Both scripts: what each answers, what is handed to the real ZeroClaw, and one sentence instead of a traceback."""
+"""The entry points of both scripts: dispatch, handing over to the real ZeroClaw, and errors without tracebacks."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ _RARELY_USED = (
     "ssl", "asyncio.sslproto", "inspect", "ipaddress", "linecache", "textwrap", "tokenize", "tomllib", "platform",
     "pickle",
 )  # fmt: skip
-"""What asyncio, pathlib, NumPy and our own modules import, a third of their cost, and few commands ever need."""
+"""Modules that asyncio, pathlib, NumPy and our own modules import, a third of their cost, and few commands use."""
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _CANNOT_BE_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def inspector() -> int:
-    """`zeroclaw-tui`: exit code of the inspector."""
+    """Run `zeroclaw-tui`, and return its exit code."""
     return _run(_inspect, "zeroclaw-tui")
 
 
 def zeroclaw() -> int:
-    """`zeroclaw`: exit code of a memory command; anything else becomes the real ZeroClaw."""
-    # Looking for garbage among the imported modules takes a tenth of a short command's time.
+    """Run a command of `zeroclaw`, and return its exit code; other commands go to the real ZeroClaw."""
+    # Garbage collection of the imported modules takes a tenth of a short command's time.
     gc.disable()
     return _run(_answer, "zeroclaw")
 
 
 def _run(run: Callable[[Sequence[str]], int], program: str) -> int:
-    """Run a program; every failure becomes a sentence and an exit code."""
+    """Run a program, and turn every failure into a sentence and an exit code."""
     sys.excepthook = _one_sentence(program)
-    # Tests put another stream in place of stdout.
+    # Tests replace stdout by another stream.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
@@ -62,7 +62,7 @@ def _run(run: Callable[[Sequence[str]], int], program: str) -> int:
             code = error.exit_code
             _print_error(program, error.title, error.message, error.hint, code, **error.details)
         sys.stdout.flush()
-        # The interpreter looks for garbage once more before it ends.
+        # Spares the interpreter's final garbage collection.
         gc.freeze()
     except BrokenPipeError:
         _forget_stdout()
@@ -72,7 +72,7 @@ def _run(run: Callable[[Sequence[str]], int], program: str) -> int:
             message = f"Cannot write {error.filename}: the disk is full."
             _print_error(program, "Disk full", message, "Free some space there and try again.", NOT_REACHABLE)
             return NOT_REACHABLE
-        # A failure without a file name is that of a stream.
+        # An error without a file name comes from a stream.
         if error.filename is not None or error.errno not in _CANNOT_BE_WRITTEN:
             raise
         _forget_stdout()
@@ -86,7 +86,7 @@ def _run(run: Callable[[Sequence[str]], int], program: str) -> int:
 
 
 def _print_error(program: str, title: str, message: str, hint: str, exit_code: int, **details: Any) -> None:
-    """Print an error on stderr, and with --json as a document on stdout too."""
+    """Print an error on stderr, and with --json also as a document on stdout."""
     from zeroclaw_tui.cli.output import document, error_as_json, note
 
     arguments = sys.argv[1:]
@@ -110,7 +110,7 @@ def _one_sentence(program: str) -> Callable[[type[BaseException], BaseException,
 
 
 def _forget_stdout() -> None:
-    """Let Python's flush at exit go nowhere."""
+    """Redirect Python's flush at exit to the null device."""
     with open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
@@ -118,22 +118,22 @@ def _forget_stdout() -> None:
 def _inspect(arguments: Sequence[str]) -> int:
     from zeroclaw_tui.cli.options import inspector_parser, open_options
 
-    given = inspector_parser().parsed(arguments)
-    if given.print_completion:
+    args = inspector_parser().parsed(arguments)
+    if args.print_completion:
         from zeroclaw_tui.cli.completion import print_script
 
-        return print_script("zeroclaw-tui", given.print_completion)
-    options = open_options(given)
+        return print_script("zeroclaw-tui", args.print_completion)
+    options = open_options(args)
     from zeroclaw_tui.config.locations import OpenOptions
 
-    if given.demo and options != OpenOptions(read_only=given.read_only):
+    if args.demo and options != OpenOptions(read_only=args.read_only):
         raise UsageError("--demo opens its own workspace; leave out every other store.")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             "zeroclaw-tui needs a terminal.",
             hint="Use `zeroclaw memory` in scripts; `zeroclaw memory --help` lists the commands.",
         )
-    # Looking for garbage every 700 objects, as Python does, takes a fifth of the time until the list is drawn.
+    # Python's default, a collection every 700 objects, takes a fifth of the time until the list is drawn.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     import threading
 
@@ -142,15 +142,15 @@ def _inspect(arguments: Sequence[str]) -> int:
     )
     from zeroclaw_tui.tui.app import DEMO_WANTED, run_inspector
 
-    if not given.demo:
+    if not args.demo:
         code = run_inspector(options)
         if code != DEMO_WANTED:
             return code
-    return _inspect_demo(given.read_only)
+    return _inspect_demo(args.read_only)
 
 
 def _inspect_demo(read_only: bool) -> int:
-    """Run the inspector on a sample workspace, which is removed at the end."""
+    """Run the inspector on a temporary sample workspace."""
     from datetime import UTC, datetime
 
     from zeroclaw_tui.config.locations import OpenOptions
@@ -190,7 +190,7 @@ def _answer_memory(own: Sequence[str]) -> int:
 
 
 def _import_at_use(name: str) -> None:
-    """Let a module be imported when it is used first."""
+    """Defer the import of a module to its first use."""
     from types import ModuleType
 
     if name in sys.modules:
@@ -198,7 +198,7 @@ def _import_at_use(name: str) -> None:
     stand_in = ModuleType(name)
 
     def attribute(wanted: str) -> object:
-        # `import` itself looks at every module's __spec__ and __path__.
+        # The import system itself reads __spec__ and __path__ of every module.
         if wanted.startswith("__"):
             raise AttributeError(wanted)
         if sys.modules.get(name) is stand_in:
@@ -218,10 +218,10 @@ def _answer_onboard(arguments: Sequence[str], at: int) -> int:
     if foreign is not None:
         check_spelling(parser, foreign)
         hand_over(arguments, foreign_sentence(foreign))
-    given = parser.parsed(own)
-    # The wizard waits for a person, and may go on as the inspector.
+    args = parser.parsed(own)
+    # The wizard is interactive, and may start the inspector.
     gc.enable()
-    return onboard(given)
+    return onboard(args)
 
 
 def _print_completion(arguments: Sequence[str]) -> int:

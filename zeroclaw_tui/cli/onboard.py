@@ -1,4 +1,4 @@
-"""`zeroclaw onboard`: its options, the answers they give, and `--restore`."""
+"""`zeroclaw onboard`: the options, the run without questions, and `--restore`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.cli.options import Parser, likely, path_meant
+from zeroclaw_tui.cli.options import Parser, parse_path, suggest
 from zeroclaw_tui.cli.output import BOLD, Styled, answer, document, error_as_json, note, styled_by_name, write_lines
 from zeroclaw_tui.cli.plans import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.memory.errors import DONE, REFUSED, InspectorError, NotFound, UsageError
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from zeroclaw_tui.onboard.probes import Finding
     from zeroclaw_tui.onboard.prompts import Line as NamedLine
 
-RESTORE_ASKS = ""
-"""What `--restore` without a name means."""
-_OF_ZEROCLAW = frozenset(
+LIST_BACKUPS = ""
+"""The value of `--restore` without a name: list the backups."""
+_ZEROCLAW_OPTIONS = frozenset(
     {
         "--agent", "--api-key", "--cli", "--force", "--model", "--model-provider", "--provider", "--quick",
         "--reinit", "--tui",
     }
 )  # fmt: skip
-"""The options of `onboard` and `quickstart` that some ZeroClaw has, 0.1.2 to 0.8.4, and this program has not; those
-that end with "-only" are ZeroClaw's as well."""
+"""Options of `onboard` and `quickstart` in any ZeroClaw from 0.1.2 to 0.8.4 that this program does not have; options
+that end with "-only" are also ZeroClaw's."""
 _LONGEST_SHOWN = 40
 
 ABOUT = """\
@@ -72,7 +72,7 @@ def onboard_parser() -> Parser:
         help="Set one key, spelled as in any ZeroClaw version (repeatable)",
     )
     parser.add_argument(
-        "--answers", metavar="FILE", type=path_meant, help="Read settings from a TOML file shaped like config.toml"
+        "--answers", metavar="FILE", type=parse_path, help="Read settings from a TOML file shaped like config.toml"
     )
     parser.add_argument("--no-test", action="store_true", help="Write without testing the answers")
     parser.add_argument("--dry-run", action="store_true", help="Show the plan and exit")
@@ -80,18 +80,18 @@ def onboard_parser() -> Parser:
         "--restore",
         metavar="NAME",
         nargs="?",
-        const=RESTORE_ASKS,
+        const=LIST_BACKUPS,
         help="Restore a backup by name (or `latest`); without NAME, list backups",
     )
     parser.add_argument("--json", action="store_true", help="Print JSON")
     parser.add_argument("--yes", action="store_true", help="Restore a backup without asking")
-    parser.add_argument("--config-dir", metavar="DIR", type=path_meant, help="Directory that holds config.toml")
-    parser.add_argument("--workspace", metavar="DIR", type=path_meant, help="ZeroClaw's workspace or data directory")
+    parser.add_argument("--config-dir", metavar="DIR", type=parse_path, help="Directory that holds config.toml")
+    parser.add_argument("--workspace", metavar="DIR", type=parse_path, help="ZeroClaw's workspace or data directory")
     return parser
 
 
 def foreign_argument(parser: Parser, arguments: Sequence[str]) -> str | None:
-    """The first argument of `zeroclaw onboard` that is not ours, without a value that hangs on it; else None."""
+    """The first argument of `zeroclaw onboard` that is not ours, without its value; None if there is none."""
     own, may_be_value = parser._option_string_actions, False
     for argument in arguments:
         name, equals, _ = argument.partition("=")
@@ -103,17 +103,17 @@ def foreign_argument(parser: Parser, arguments: Sequence[str]) -> str | None:
 
 
 def foreign_sentence(argument: str) -> tuple[str, str]:
-    """What is said of an argument that nobody here can answer, and what to do next."""
+    """The error for an argument that is unknown here while there is no real zeroclaw, and its hint."""
     shown = one_line(mask_secrets(argument))[:_LONGEST_SHOWN]
     message = f"Unknown argument {shown}. If it is for the real zeroclaw, that was not found on your PATH."
     return message, "`zeroclaw onboard --help` lists the arguments of this program."
 
 
 def check_spelling(parser: Parser, foreign: str) -> None:
-    """Raise UsageError for an option that is most likely one of ours, misspelt: no ZeroClaw has it."""
-    if not foreign.startswith("--") or foreign in _OF_ZEROCLAW or foreign.endswith("-only"):
+    """Raise UsageError for an option that no ZeroClaw has and that is probably a misspelt one of ours."""
+    if not foreign.startswith("--") or foreign in _ZEROCLAW_OPTIONS or foreign.endswith("-only"):
         return
-    near = likely(foreign, parser._option_string_actions, cutoff=0.8)
+    near = suggest(foreign, parser._option_string_actions, cutoff=0.8)
     if near is not None:
         shown = one_line(mask_secrets(foreign))[:_LONGEST_SHOWN]
         raise UsageError(
@@ -122,31 +122,31 @@ def check_spelling(parser: Parser, foreign: str) -> None:
         )
 
 
-def check_fits(given: argparse.Namespace) -> None:
+def check_combination(args: argparse.Namespace) -> None:
     """Raise UsageError for options that contradict each other."""
-    names = {name: getattr(given, name[2:]) for name in ("--memory", "--set", "--answers", "--interactive")}
+    names = {name: getattr(args, name[2:]) for name in ("--memory", "--set", "--answers", "--interactive")}
     answering = [name for name, value in names.items() if value not in (None, False, [])]
-    if given.restore is not None and answering:
+    if args.restore is not None and answering:
         raise UsageError(
             f"--restore cannot be combined with {' and '.join(answering)}.",
             hint="Restore first, then run the other command.",
         )
-    quiet = [name for name in ("--defaults", "--json") if getattr(given, name[2:])]
-    if given.interactive and quiet:
+    quiet = [name for name in ("--defaults", "--json") if getattr(args, name[2:])]
+    if args.interactive and quiet:
         raise UsageError(
             f"--interactive asks questions and cannot be combined with {' and '.join(quiet)}.",
             hint="Leave one of them out.",
         )
 
 
-def is_quiet(given: argparse.Namespace) -> bool:
-    """Whether the options already answer or want no questions."""
-    options = (given.memory, given.set, given.answers, given.defaults, given.dry_run, given.json, given.yes)
+def is_quiet(args: argparse.Namespace) -> bool:
+    """Whether the options already answer or forbid questions."""
+    options = (args.memory, args.set, args.answers, args.defaults, args.dry_run, args.json, args.yes)
     return any(option not in (None, False, []) for option in options)
 
 
-def restore(install: Install, given: argparse.Namespace) -> int:
-    """List the backups, or put one back; the exit code. Raises InspectorError kinds."""
+def restore(install: Install, args: argparse.Namespace) -> int:
+    """List the backups or restore one, and return the exit code. Raises InspectorErrors."""
     from zeroclaw_tui.config.save import list_backups
 
     config_file = install.config_file
@@ -156,13 +156,13 @@ def restore(install: Install, given: argparse.Namespace) -> int:
         raise NotFound(
             f"No backups of {config_file}.", hint="`zeroclaw onboard` makes one each time it changes the file."
         )
-    if given.restore:
-        return _put_back(install, config_file, _named(given.restore, backups), given)
+    if args.restore:
+        return _restore_backup(install, config_file, _named(args.restore, backups), args)
     shown = [{"name": backup.name, "path": str(backup.path), "when": backup.when.isoformat()} for backup in backups]
-    found = {"config_file": str(config_file), "backups": shown, "restored": None, "dry_run": given.dry_run}
+    found = {"config_file": str(config_file), "backups": shown, "restored": None, "dry_run": args.dry_run}
     title = Styled(f"Backups of {one_line(str(config_file))}, newest first", BOLD)
     end = "--restore NAME restores one; with --dry-run it shows the lines that would change."
-    return answer(given, found, [title, *(f"  {backup.name}" for backup in backups), end])
+    return answer(args, found, [title, *(f"  {backup.name}" for backup in backups), end])
 
 
 def _named(name: str, backups: Sequence[Backup]) -> Backup:
@@ -174,7 +174,7 @@ def _named(name: str, backups: Sequence[Backup]) -> Backup:
     return found
 
 
-def _put_back(install: Install, config_file: Path, backup: Backup, given: argparse.Namespace) -> int:
+def _restore_backup(install: Install, config_file: Path, backup: Backup, args: argparse.Namespace) -> int:
     from datetime import datetime
 
     from zeroclaw_tui.config.locations import command_at
@@ -185,23 +185,23 @@ def _put_back(install: Install, config_file: Path, backup: Backup, given: argpar
     today, raw = read_config(config_file), read_backup(backup)
     shape: dict[str, Any] = {"config_file": str(config_file), "restored": None, "backup": None}
     shown, compared = _compared(today, raw, config_file)
-    shape |= {**compared, "dry_run": given.dry_run}
+    shape |= {**compared, "dry_run": args.dry_run}
     if today == raw:
         shown = [[("", f"{one_line(str(config_file))} already equals {backup.name}.")]]
-    elif given.dry_run:
+    elif args.dry_run:
         note(NOTHING_DONE)
     else:
-        check_can_ask("zeroclaw onboard --restore", yes=given.yes)
-        if not given.yes and not confirm(f"Restore {backup.name}?", styled_by_name(shown)):
+        check_can_ask("zeroclaw onboard --restore", yes=args.yes)
+        if not args.yes and not confirm(f"Restore {backup.name}?", styled_by_name(shown)):
             return REFUSED
-        shown = shown if given.yes else []
+        shown = shown if args.yes else []
         saved = save_config(config_file, today, raw, install.own_dir, datetime.now().astimezone())
         shape |= {"restored": backup.name, "backup": saved.name if saved else None}
         shown.append([("good", "✓ "), ("", f"Restored {one_line(str(config_file))} from {backup.name}.")])
         if saved is not None:
             command = command_at(install, os.environ, "zeroclaw onboard", "--restore", saved.name)
             shown += [[("", "  To undo the restore:")], command_line(command)]
-    if given.json:
+    if args.json:
         document(shape)
     else:
         _write(shown)
@@ -209,7 +209,7 @@ def _put_back(install: Install, config_file: Path, backup: Backup, given: argpar
 
 
 def _compared(today: bytes | None, raw: bytes, config_file: Path) -> tuple[list[NamedLine], dict[str, Any]]:
-    """What restoring changes, as lines and for JSON; a file that is no TOML is not compared."""
+    """Describe what a restore changes, as lines and for JSON; a file that is not TOML is not compared."""
     from zeroclaw_tui.config.document import ConfigDocument
     from zeroclaw_tui.config.save import difference
     from zeroclaw_tui.memory.errors import BrokenConfig
@@ -227,36 +227,36 @@ def _compared(today: bytes | None, raw: bytes, config_file: Path) -> tuple[list[
 
 
 class TestFailed(InspectorError):
-    """A test of what is answered found something wrong, so that nothing is written."""
+    """A test of the answers failed, so nothing is written."""
 
     title = "A test failed"
 
 
-def onboard(given: argparse.Namespace) -> int:
-    """Restore, ask or answer; the exit code. Raises InspectorError kinds."""
-    check_fits(given)
-    if given.restore is not None:
-        return restore(_the_install(given), given)
+def onboard(args: argparse.Namespace) -> int:
+    """Restore, ask, or apply the options, and return the exit code. Raises InspectorErrors."""
+    check_combination(args)
+    if args.restore is not None:
+        return restore(_the_install(args), args)
     in_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    if in_terminal and (given.interactive or not is_quiet(given)):
-        return _ask(given)
-    if given.interactive:
+    if in_terminal and (args.interactive or not is_quiet(args)):
+        return _ask(args)
+    if args.interactive:
         raise UsageError("--interactive needs a terminal.", hint=_HOW_WITHOUT_ASKING)
-    return _answer(given)
+    return _answer(args)
 
 
-def _ask(given: argparse.Namespace) -> int:
+def _ask(args: argparse.Namespace) -> int:
     from zeroclaw_tui.onboard.prompts import terminal_asker, without_echo
     from zeroclaw_tui.onboard.wizard import Request, run_wizard
 
     request = Request(
-        config_dir=given.config_dir,
-        workspace=given.workspace,
-        memory=given.memory,
-        assignments=tuple(given.set),
-        answers_file=given.answers,
-        tests=not given.no_test,
-        dry_run=given.dry_run,
+        config_dir=args.config_dir,
+        workspace=args.workspace,
+        memory=args.memory,
+        assignments=tuple(args.set),
+        answers_file=args.answers,
+        tests=not args.no_test,
+        dry_run=args.dry_run,
     )
     try:
         with without_echo():
@@ -277,7 +277,7 @@ def _ask(given: argparse.Namespace) -> int:
     return run_inspector(OpenOptions(config_dir=ended.inspect))
 
 
-def _answer(given: argparse.Namespace) -> int:
+def _answer(args: argparse.Namespace) -> int:
     import asyncio
 
     from zeroclaw_tui.onboard.answers import gather
@@ -285,24 +285,24 @@ def _answer(given: argparse.Namespace) -> int:
     from zeroclaw_tui.onboard.review import after_lines, plan_document, review_lines
     from zeroclaw_tui.onboard.situation import situation_at
 
-    situation = asyncio.run(situation_at(_the_install(given), os.environ))
+    situation = asyncio.run(situation_at(_the_install(args), os.environ))
     answers = gather(
         situation,
-        memory=given.memory,
-        assignments=tuple(given.set),
-        answers_file=given.answers,
-        with_defaults=given.defaults,
+        memory=args.memory,
+        assignments=tuple(args.set),
+        answers_file=args.answers,
+        with_defaults=args.defaults,
     )
     plan = make_plan(answers)
     for warning in plan.warnings:
         note(f"zeroclaw: {warning}")
-    findings = [] if given.no_test or plan.is_empty else asyncio.run(_tests(plan))
+    findings = [] if args.no_test or plan.is_empty else asyncio.run(_tests(plan))
     bad = [finding for finding in findings if finding.verdict == "bad"]
-    writes = not (given.dry_run or bad or plan.is_empty)
+    writes = not (args.dry_run or bad or plan.is_empty)
     backup = apply_plan(plan) if writes else None
-    failed = _failed(bad[0], dry_run=given.dry_run) if bad else None
-    if given.json:
-        shape = {**plan_document(plan, findings, written=writes, backup=backup), "dry_run": given.dry_run}
+    failed = _failed(bad[0], dry_run=args.dry_run) if bad else None
+    if args.json:
+        shape = {**plan_document(plan, findings, written=writes, backup=backup), "dry_run": args.dry_run}
         if failed is not None:
             shape["error"] = error_as_json(failed.title, failed.message, failed.hint, failed.exit_code)
         document(shape)
@@ -310,12 +310,12 @@ def _answer(given: argparse.Namespace) -> int:
             note(f"zeroclaw: {failed.message}\n{failed.hint}")
             return failed.exit_code
         return DONE
-    # What ends the command is printed once, on stderr.
+    # The finding that fails the command is printed once, on stderr.
     lines = review_lines(plan, [finding for finding in findings if finding not in bad[:1]])
     _write([*lines, *(after_lines(plan, backup) if writes else ())])
     if failed is not None:
         raise failed
-    if given.dry_run:
+    if args.dry_run:
         note(NOTHING_DONE)
     return DONE
 
@@ -349,13 +349,13 @@ def _failed(finding: Finding, *, dry_run: bool) -> TestFailed:
     return error
 
 
-def _the_install(given: argparse.Namespace) -> Install:
-    """The place that wins; any other one that could be meant is named on stderr."""
+def _the_install(args: argparse.Namespace) -> Install:
+    """Find the install to use; other candidates are named on stderr."""
     from zeroclaw_tui.config.locations import home_folder
     from zeroclaw_tui.onboard.situation import candidates
 
-    home = home_folder(os.environ, given.config_dir)
-    taken, *others = candidates(os.environ, home, config_dir=given.config_dir, workspace=given.workspace)
+    home = home_folder(os.environ, args.config_dir)
+    taken, *others = candidates(os.environ, home, config_dir=args.config_dir, workspace=args.workspace)
     if others:
         used, *also = (f"{each.config_dir} ({each.rule})" for each in (taken, *others))
         note(f"zeroclaw: Using {used}. Also found: {', '.join(also)}. Choose another with --config-dir.")

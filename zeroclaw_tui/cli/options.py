@@ -1,4 +1,4 @@
-"""The options of both scripts: what each takes, and which place, memories and moments they name."""
+"""The options of both scripts, and the stores, memories and times that they name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.query import MemoryFilter
 
 
-LIKENESS_OF_A_SLIP = 0.7
+SUGGESTION_CUTOFF = 0.7
 SHELLS = ("bash", "zsh")
 RULES = ("cli", "channel", "cron", "library")
 SUPERSEDED = ("hide", "show", "only")
@@ -44,7 +44,7 @@ OWN_MEMORIES = "Only memories of this agent (repeatable)"
 READABLE_MEMORIES = "Only memories this agent can read (repeatable)"
 WHOSE_MEMORY = "Agent that owns the memory (repeatable)"
 OWNER = "Agent that will own the memory"
-"""What --agent means to a verb."""
+"""The help of --agent, by the meaning that it has for a verb."""
 _ABOUT_ZEROCLAW = f"""\
 Handles `zeroclaw memory` and `zeroclaw onboard`; passes every other command
 to the real zeroclaw.
@@ -55,18 +55,18 @@ commands:
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    """Help with descriptions as they are written. Its width is fixed, since argparse asks for one at every option."""
+    """Format help with descriptions as written. The fixed width saves argparse a lookup per option."""
     return argparse.RawDescriptionHelpFormatter(prog, width=78)
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaints are ordinary errors of this program."""
+    """A parser whose errors are ordinary errors of this program."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(allow_abbrev=False, formatter_class=_formatter, **more)
 
     def error(self, message: str, near: str | None = None) -> NoReturn:
-        """Raise UsageError, its secrets masked, in place of printing the usage; `near` is what may be meant."""
+        """Raise UsageError, secrets masked, instead of printing the usage; `near` is a suggestion."""
         from zeroclaw_tui.memory.text import mask_secrets
 
         hint = f"`{self.prog} --help` shows how."
@@ -75,12 +75,12 @@ class Parser(argparse.ArgumentParser):
         )
 
     def parsed(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """These words, parsed. Raises UsageError, which names the option that a misspelt one may mean."""
-        given, others = self.parse_known_args(arguments)
+        """Parse arguments. Raises UsageError, with a suggestion for a misspelt option."""
+        args, others = self.parse_known_args(arguments)
         if others:
-            near = likely(others[0].partition("=")[0], self._option_string_actions)
+            near = suggest(others[0].partition("=")[0], self._option_string_actions)
             self.error(f"unrecognized arguments: {' '.join(others)}", near)
-        return given
+        return args
 
 
 def inspector_parser() -> Parser:
@@ -106,7 +106,7 @@ def inspector_parser() -> Parser:
 
 
 def zeroclaw_parser() -> Parser:
-    """The parser of what `zeroclaw` says of itself; what is behind a command has a parser of its own."""
+    """The parser of `zeroclaw` without a command; each command has its own parser."""
     parser = Parser(
         prog="zeroclaw",
         usage="zeroclaw [-h] [--version] [--print-completion SHELL] COMMAND ...",
@@ -119,18 +119,18 @@ def zeroclaw_parser() -> Parser:
 
 
 def columns(otherwise: int) -> int:
-    """How many cells a line has: COLUMNS, else what the terminal says, else this many."""
-    usual = os.environ.get("COLUMNS", "")
-    if usual.isdecimal() and int(usual) > 0:
-        return int(usual)
+    """The width of a line in cells: COLUMNS, else that of the terminal, else `otherwise`."""
+    width = os.environ.get("COLUMNS", "")
+    if width.isdecimal() and int(width) > 0:
+        return int(width)
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns or otherwise
     except (OSError, ValueError):
         return otherwise
 
 
-def likely(typed: str, names: Iterable[str], cutoff: float = LIKENESS_OF_A_SLIP) -> str | None:
-    """The name that a misspelt one most likely means; None when none is near."""
+def suggest(typed: str, names: Iterable[str], cutoff: float = SUGGESTION_CUTOFF) -> str | None:
+    """The name closest to a misspelt one; None if none is close."""
     import difflib
 
     near = difflib.get_close_matches(typed.lower(), list(names), n=1, cutoff=cutoff)
@@ -138,7 +138,7 @@ def likely(typed: str, names: Iterable[str], cutoff: float = LIKENESS_OF_A_SLIP)
 
 
 def first_word(arguments: Sequence[str]) -> int | None:
-    """Where the first argument is that is neither an option nor an option's value."""
+    """The index of the first argument that is neither an option nor an option's value; None without one."""
     skip = False
     for at, argument in enumerate(arguments):
         if skip:
@@ -152,18 +152,18 @@ def first_word(arguments: Sequence[str]) -> int | None:
     return None
 
 
-def open_options(given: argparse.Namespace) -> OpenOptions:
-    """What to open, out of the parsed options of either script.
+def open_options(args: argparse.Namespace) -> OpenOptions:
+    """Convert the parsed options of either script into the store to open.
 
-    A local --location with no install named next to it is opened as a path is, so that a lone file needs no install; a
-    URL in the place of a path is a --location. Raises UsageError for two places.
+    A local --location without an install is opened like a path, so that a lone file needs no install; a URL as the path
+    is a --location. Raises UsageError for two stores.
     """
     from pathlib import Path
 
     from zeroclaw_tui.config.locations import OpenOptions, is_url
 
-    agents = agents_given(given)
-    named, location = getattr(given, "path", None), given.location
+    agents = agent_names(args)
+    named, location = getattr(args, "path", None), args.location
     if is_url(named):
         if location is not None:
             raise UsageError("A URL and --location name two stores.", hint="Pass one of them.")
@@ -171,44 +171,44 @@ def open_options(given: argparse.Namespace) -> OpenOptions:
     path = _path(named)
     if location and "://" not in location:
         location = str(_path(location))
-        if path is None and given.config_dir is None and given.workspace is None:
+        if path is None and args.config_dir is None and args.workspace is None:
             path = Path(location)
-            location = location if given.backend else None
+            location = location if args.backend else None
     return OpenOptions(
         path=path,
-        config_dir=_path(given.config_dir),
-        workspace=_path(given.workspace),
-        backend=given.backend,
-        create_missing=getattr(given, "makes_store", False),
+        config_dir=_path(args.config_dir),
+        workspace=_path(args.workspace),
+        backend=args.backend,
+        create_missing=getattr(args, "makes_store", False),
         location=location,
-        profile=given.profile,
+        profile=args.profile,
         agent=agents[0] if agents else None,
-        read_only=given.read_only,
+        read_only=args.read_only,
     )
 
 
-def agents_given(given: argparse.Namespace) -> tuple[str, ...]:
-    """The agents named, of which the inspector takes one."""
-    named = given.agent or []
+def agent_names(args: argparse.Namespace) -> tuple[str, ...]:
+    """The agents in the arguments; the inspector accepts one."""
+    named = args.agent or []
     return (named,) if isinstance(named, str) else tuple(named)
 
 
 AddOption = Callable[[argparse._ActionsContainer], object]
-"""Adds one option, or several, to a parser or to a group of one."""
+"""Adds options to a parser or an argument group."""
 
 
 def option(*names: str, **about: Any) -> AddOption:
-    """An option or an argument, declared as `add_argument` takes it."""
+    """Declare an option or an argument like `add_argument`."""
     return lambda container: container.add_argument(*names, **about)
 
 
 def one_of(*exclusive: AddOption) -> AddOption:
-    """Options of which at most one may be given."""
+    """Declare options that exclude each other."""
     return lambda container: _add_all(container.add_mutually_exclusive_group(), exclusive)
 
 
 def group(title: str, about: str, *members: AddOption) -> AddOption:
-    """Options under a title of their own in the help."""
+    """Declare options under their own title in the help."""
     return lambda container: _add_all(container.add_argument_group(title, about), members)
 
 
@@ -218,14 +218,14 @@ def _add_all(container: argparse._ActionsContainer, options: Iterable[AddOption]
 
 
 def count(text: str, least: int = 0) -> int:
-    """A whole number, below the one that means no limit."""
+    """Parse a whole number below 2^31, which would mean no limit."""
     if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) < 2**31):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to 2,147,483,647")
     return int(text)
 
 
 def positive(text: str) -> int:
-    """A whole number of 1 or more."""
+    """Parse a whole number of 1 or more."""
     return count(text, 1)
 
 
@@ -242,12 +242,12 @@ FILTERS = group(
     option("--superseded", nargs="?", const="show", default="hide", choices=SUPERSEDED,
            help="Superseded memories: hide (as ZeroClaw does), show or only"),
 )  # fmt: skip
-"""The filters that list, search, stats, purge, export and copy take."""
+"""The filters of list, search, stats, purge, export and copy."""
 PAGE = (
     option("--limit", type=count, default=50, metavar="N", help="Maximum number of memories (50)"),
     option("--offset", type=count, default=0, metavar="N", help="Number of memories to skip (0)"),
 )
-"""Which part of a listing is printed."""
+"""The page of a listing to print."""
 RECALL_SCOPE = (
     option("--limit", type=positive, metavar="N", help="Recall at most N memories (default: as a turn, mostly 5)"),
     option("--session", action="append", metavar="ID", help="Recall within this session (repeatable, in order)"),
@@ -261,7 +261,7 @@ RECALL_SCOPE = (
           option("--set", action="append", metavar="KEY=VALUE",
                  help="Another value of a setting, as memory.min_relevance_score=0.3; may be repeated")),
 )  # fmt: skip
-"""What is recalled, how it is judged, and other values of settings to try."""
+"""The scope and rules of a recall, and other values of settings to try."""
 LAYER = option("--layer", choices=("agent", "store"), default="agent",
                help="What reaches an agent, or the store's own recall")  # fmt: skip
 KEY = option("key", nargs="?", metavar="KEY")
@@ -271,13 +271,13 @@ DRY_RUN = option("--dry-run", action="store_true", help="Show the plan and exit"
 
 
 def conflict_options(dest: str, default: str, **ways: str) -> AddOption:
-    """What becomes of memories whose key is taken: an option for each way, with its help."""
+    """Declare an option for each way to handle memories whose key is taken, with its help."""
     shared: dict[str, Any] = {"dest": dest, "action": "store_const", "default": default}
     return one_of(*(option(f"--{way}", const=way, help=about, **shared) for way, about in ways.items()))
 
 
 def add_common(parser: argparse.ArgumentParser, agents: str) -> None:
-    """The options of every verb; `agents` is what --agent means, "" where it is to be refused and so is not shown."""
+    """Add the options of every verb; `agents` is the help of --agent, "" to hide it because the verb refuses it."""
     group = parser.add_argument_group("common options")
     for name, metavar, about in _OPENING:
         group.add_argument(name, metavar=metavar, help=about)
@@ -286,45 +286,45 @@ def add_common(parser: argparse.ArgumentParser, agents: str) -> None:
         group.add_argument(name, action="store_true", help=about)
 
 
-def filter_given(given: argparse.Namespace, now: datetime) -> MemoryFilter:
-    """The filter that the options mean. ZeroClaw's own categories in any case. Raises UsageError."""
+def build_filter(args: argparse.Namespace, now: datetime) -> MemoryFilter:
+    """Build the filter of the options; ZeroClaw's own categories match in any case. Raises UsageError."""
     from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
     categories: tuple[str, ...] = ()
-    if given.category:
+    if args.category:
         from zeroclaw_tui.memory.change import category_meant
 
-        categories = tuple(map(category_meant, given.category))
-    if given.regex:
+        categories = tuple(map(category_meant, args.category))
+    if args.regex:
         from zeroclaw_tui.backends.matching import compiled
 
-        # A pattern that cannot be read is reported before any store is asked.
-        compiled(given.regex)
+        # An invalid pattern is reported before any store is queried.
+        compiled(args.regex)
     return MemoryFilter(
         category=categories or None,
-        session=tuple(given.session or ()) or None,
-        agent=agents_given(given) or None,
-        namespace=tuple(given.namespace or ()) or None,
-        older_than=moment_meant(given.older_than, now) if given.older_than is not None else None,
-        newer_than=moment_meant(given.newer_than, now) if given.newer_than is not None else None,
-        contains=given.contains or None,
-        regex=given.regex or None,
-        superseded=Superseded(given.superseded),
+        session=tuple(args.session or ()) or None,
+        agent=agent_names(args) or None,
+        namespace=tuple(args.namespace or ()) or None,
+        older_than=parse_time(args.older_than, now) if args.older_than is not None else None,
+        newer_than=parse_time(args.newer_than, now) if args.newer_than is not None else None,
+        contains=args.contains or None,
+        regex=args.regex or None,
+        superseded=Superseded(args.superseded),
     )
 
 
-def agent_given(given: argparse.Namespace) -> str | None:
-    """The one agent that is named. Raises UsageError for several."""
-    agents = tuple(dict.fromkeys(agents_given(given)))
+def single_agent(args: argparse.Namespace) -> str | None:
+    """The only agent in the arguments, or None. Raises UsageError for several."""
+    agents = tuple(dict.fromkeys(agent_names(args)))
     if len(agents) > 1:
         raise UsageError(f"This takes one agent, and {len(agents)} are given.", hint="Pass one --agent.")
     return agents[0] if agents else None
 
 
-def text_given(typed: str, what: str) -> str:
-    """Return a text that is given, or for - all of stdin but for one line end. Raises UsageError unless it is UTF-8."""
+def read_text(typed: str, what: str) -> str:
+    """Return a text, or for - all of stdin without a final newline. Raises UsageError unless it is UTF-8."""
     if typed != STDIN:
-        return utf_8(typed, what)
+        return check_utf_8(typed, what)
     data = sys.stdin.buffer.read()
     try:
         return data.decode("utf-8").removesuffix("\n").removesuffix("\r")
@@ -332,8 +332,8 @@ def text_given(typed: str, what: str) -> str:
         raise UsageError(f"The text on stdin is not UTF-8 (byte {error.start:,}).", hint="Convert it first.") from error
 
 
-def utf_8(typed: str, what: str) -> str:
-    """Return a text as it was typed. Raises UsageError unless it is UTF-8."""
+def check_utf_8(typed: str, what: str) -> str:
+    """Check a typed text, and return it. Raises UsageError unless it is valid UTF-8."""
     from zeroclaw_tui.memory.text import is_unicode, one_line
 
     if not is_unicode(typed):
@@ -341,8 +341,8 @@ def utf_8(typed: str, what: str) -> str:
     return typed
 
 
-def moment_meant(text: str, now: datetime) -> str:
-    """RFC 3339 for "30d", "12h", "2w" (before `now`), a date or a date with time; without offset it is local time.
+def parse_time(text: str, now: datetime) -> str:
+    """Parse "30d", "12h", "2w" (before `now`), a date or date with time, local without offset, into RFC 3339.
 
     Raises UsageError for anything else.
     """
@@ -364,9 +364,9 @@ def moment_meant(text: str, now: datetime) -> str:
     raise UsageError(f"Invalid time {text!r}.", hint="Use an age (12h, 30d, 2w), a date (2026-03-01) or RFC 3339.")
 
 
-def bound_meant(text: str, now: datetime) -> str:
-    """A bound of recall, which ZeroClaw compares as text: an age becomes RFC 3339, all else stays as typed."""
-    meant = moment_meant(text, now)
+def parse_bound(text: str, now: datetime) -> str:
+    """Parse a bound of a recall, which ZeroClaw compares as text: an age becomes RFC 3339, others stay as typed."""
+    meant = parse_time(text, now)
     return meant if re.fullmatch(_AGE, text.strip(), re.IGNORECASE) else text.strip()
 
 
@@ -374,9 +374,9 @@ def _add_print_completion(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--print-completion", choices=SHELLS, help="Print a completion script and exit")
 
 
-def path_meant(name: Path | str) -> Path:
-    """A path as typed, with ~ as the home directory. An empty one, as an unset shell variable leaves it, would mean the
-    current directory. Raises UsageError."""
+def parse_path(name: Path | str) -> Path:
+    """Parse a path, and expand ~. Raises UsageError for an empty path, as from an unset shell variable: it would mean
+    the current directory."""
     from pathlib import Path
 
     if not str(name).strip():
@@ -384,5 +384,5 @@ def path_meant(name: Path | str) -> Path:
     return Path(name).expanduser()
 
 
-def _path(given: Path | str | None) -> Path | None:
-    return None if given is None else path_meant(given)
+def _path(typed: Path | str | None) -> Path | None:
+    return None if typed is None else parse_path(typed)

@@ -1,4 +1,4 @@
-"""Everything a command writes: one JSON document, or cleaned lines for people; notes and errors go to stderr."""
+"""The output of commands: one JSON document, or cleaned lines for people; notes and errors go to stderr."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WIDTH_IN_A_PIPE = 120
 _LEAST_ROOM = 10
 _IN_ONE_LINE = str.maketrans({"\n": "␊", "\t": "␉"})
 _CONTROLS_IN_JSON = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
-"""The control characters that JSON allows, and that may steer a terminal."""
+"""Escapes of control characters that are valid in JSON but may control a terminal."""
 _NAMED_STYLES = {
     "title": BOLD, "section": DIM, "dim": DIM, "added": GREEN, "good": GREEN, "removed": RED, "bad": RED,
     "warning": YELLOW, "accent": CYAN, "command": CYAN,
@@ -30,7 +30,7 @@ _NAMED_STYLES = {
 
 
 class Styled(NamedTuple):
-    """A text with one SGR code, which only a terminal gets."""
+    """A text with an SGR code, which is written only to a terminal."""
 
     text: str
     code: str
@@ -46,10 +46,10 @@ def done(sentence: str) -> Line:
 
 
 def document(value: Any, *, compact: bool = False) -> None:
-    """Write one JSON document and a line end to stdout as UTF-8, whatever the locale.
+    """Write a JSON document and a newline to stdout, always as UTF-8.
 
-    Lone surrogates, terminal controls and hidden characters are escaped, so that the text is exact and visible; numbers
-    JSON does not have (NaN, infinity) become null.
+    Lone surrogates, terminal controls and hidden characters are escaped, so that the text is exact and visible; NaN and
+    infinity, which JSON does not have, become null.
     """
     import json
 
@@ -62,9 +62,9 @@ def document(value: Any, *, compact: bool = False) -> None:
     sys.stdout.buffer.flush()
 
 
-def answer(given: argparse.Namespace, value: Any, lines: Iterable[Line]) -> int:
-    """Print an answer as a document or for people; return the exit code."""
-    if given.json:
+def answer(args: argparse.Namespace, value: Any, lines: Iterable[Line]) -> int:
+    """Print a result as a document or for people; return the exit code."""
+    if args.json:
         document(value)
     else:
         write_lines(lines)
@@ -72,19 +72,19 @@ def answer(given: argparse.Namespace, value: Any, lines: Iterable[Line]) -> int:
 
 
 def place_of(library: Library) -> dict[str, str]:
-    """The store, by the names that documents have."""
+    """The store, with the field names of documents."""
     return {"backend": library.memory.name, "location": library.memory.about.location}
 
 
 def error_as_json(title: str, message: str, hint: str, exit_code: int, **details: Any) -> dict[str, Any]:
-    """What a document has of an error under "error"; the words on stderr are the same."""
+    """The value of "error" in a document; stderr has the same text."""
     from zeroclaw_tui.config.real_binary import runnable
 
     return {"title": title, "message": runnable(message), "hint": runnable(hint), "exit_code": exit_code, **details}
 
 
 def write_lines(lines: Iterable[Line], to: TextIO | None = None) -> None:
-    """Write lines for people to stdout or `to`; every part is cleaned here, so that no caller can forget it."""
+    """Write lines for people to stdout or `to`; every part is cleaned here, so that callers cannot forget it."""
     stream = sys.stdout if to is None else to
     coloured = has_colour(stream)
     for line in lines:
@@ -96,12 +96,12 @@ def write_lines(lines: Iterable[Line], to: TextIO | None = None) -> None:
 
 
 def styled_by_name(lines: Iterable[Sequence[tuple[str, str]]]) -> list[Line]:
-    """The wizard's lines, whose parts name their style, as lines of a command."""
+    """Convert the wizard's lines, whose parts have named styles, into lines of a command."""
     return [[Styled(text, _NAMED_STYLES.get(name, "")) for name, text in line] for line in lines]
 
 
 def note(text: str) -> None:
-    """Print something on stderr that is not the answer."""
+    """Print a note on stderr."""
     from zeroclaw_tui.config.real_binary import runnable
 
     sys.stdout.flush()
@@ -109,7 +109,7 @@ def note(text: str) -> None:
 
 
 def notes(sentences: Iterable[str]) -> None:
-    """Print sentences about the answer on stderr."""
+    """Print sentences about the result on stderr."""
     for sentence in sentences:
         note(f"zeroclaw: {sentence}")
 
@@ -122,10 +122,10 @@ def table(
     longest: int = WIDTH_IN_A_PIPE,
     indent: str = "",
 ) -> Iterator[Line]:
-    """The heads, then the rows, in columns; those of `right` are aligned right, and an empty one is left out.
+    """Lay out the heads and the rows in columns; those in `right` are right-aligned, and empty ones are left out.
 
-    Every text becomes one line. A column is as wide as its widest text, at most `longest` cells; the last one takes the
-    room that is left, and the others too little.
+    Every text becomes one line. A column is as wide as its widest text, at most `longest` cells; the last column is
+    limited to the remaining width.
     """
     lines = [[_in_cell(cell) for cell in row] for row in rows]
     if not lines:
@@ -155,22 +155,22 @@ def table(
 
 
 def has_colour(stream: TextIO) -> bool:
-    """True on a terminal that is not dumb, unless NO_COLOR is set."""
+    """Whether a stream is a terminal that is not dumb, and NO_COLOR is not set."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def width() -> int:
-    """How many cells a line may take."""
+    """The width of a line in cells."""
     return columns(WIDTH_IN_A_PIPE)
 
 
 def in_one_line(text: str) -> str:
-    """A text cleaned for one line with its blanks kept; line ends and tabs become their pictures."""
+    """Clean a text for one line, with its blanks; newlines and tabs become visible symbols."""
     return display_text(text).translate(_IN_ONE_LINE)
 
 
 def masked_line(text: str) -> str:
-    """A text of a memory in one line, its secrets masked."""
+    """A text of a memory on one line, secrets masked."""
     from zeroclaw_tui.memory.secret_text import masked
 
     return one_line(masked(text))

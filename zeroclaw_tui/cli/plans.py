@@ -1,4 +1,4 @@
-"""How a command changes something: show the plan, ask, show progress, and say what was done."""
+"""Shared steps of changes: show the plan, ask, show progress, and report."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ if TYPE_CHECKING:
 
 NOTHING_DONE = "zeroclaw: Nothing was changed."
 MAX_ENTRIES = 1000
-"""How many memories a document names at most."""
+"""The maximum number of memories in a document."""
 MOST_NAMED = 10
-"""How many conflicts, and memories with another key, a command names at most."""
-LOOKED_FOR_BEFORE = 10_000
-"""Plans for more memories name no conflicts and no copies before the change."""
+"""The maximum number of conflicts, and of renamed memories, that a command names."""
+MAX_SEARCHED_BEFORE = 10_000
+"""For plans with more memories, conflicts and copies are not searched before the change."""
 MOST_COMPARED = 200_000
-"""Characters; comparing longer texts line by line could take minutes."""
+"""In characters; comparing longer texts line by line could take minutes."""
 _KEY_CELLS, _TEXT_CELLS = 24, 44
 _SAMPLES = 3
-"""Memories of a plan that are shown."""
-_WAYS_ON = "Pass --overwrite to replace the existing memory or --rename to keep both."
+"""The number of memories shown of a plan."""
+_CONFLICT_HINT = "Pass --overwrite to replace the existing memory or --rename to keep both."
 _NAMES = ("id", "key", "category", "agent", "timestamp", "updated_at", "size")
 _FIELDS = ("key", "category", "session_id", "agent", "namespace", "importance", "pinned", "superseded_by")
 Result = TypeVar("Result")
 
 
 def undo_hint() -> str:
-    """The end of a sentence about a change: the command that undoes it."""
+    """The command that undoes a change, as the end of a sentence."""
     return runnable("; `zeroclaw memory undo`")
 
 
 def check_can_ask(command: str, *, yes: bool) -> None:
-    """Raise UsageError where a question of this command could not be answered and no --yes answers it."""
+    """Raise UsageError if the command would ask, without --yes and without a terminal."""
     if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
             f"`{command}` needs confirmation, but stdin is not a terminal.",
@@ -60,19 +60,19 @@ def check_can_ask(command: str, *, yes: bool) -> None:
 
 
 def confirm(question: str, shown: Iterable[Line] = ()) -> bool:
-    """Ask for yes or no; no answer is a no."""
+    """Ask for yes or no; an empty answer means no."""
     return confirm_typed(f"{question} [y/N]", ("y", "yes"), shown)
 
 
 def confirm_count(count: int, doing: str, shown: Iterable[Line] = ()) -> bool:
-    """Ask for a number to be typed, with or without its commas."""
+    """Ask the user to type a number, with or without commas."""
     return confirm_typed(f"Type {count:,} to {doing}:", (str(count), f"{count:,}"), shown)
 
 
 def confirm_typed(question: str, accepted: Collection[str], shown: Iterable[Line] = ()) -> bool:
-    """Ask for one of some texts to be typed, in any case; anything else is a no, and so is the end of the input.
+    """Ask the user to type one of `accepted`, in any case; anything else, also the end of the input, means no.
 
-    Ctrl-C says that nothing was changed and is raised.
+    Ctrl-C prints that nothing was changed, and raises KeyboardInterrupt.
     """
     import signal
 
@@ -80,7 +80,7 @@ def confirm_typed(question: str, accepted: Collection[str], shown: Iterable[Line
     output.write_lines(shown, sys.stderr)
     sys.stderr.write(display_text(f"{question} "))
     sys.stderr.flush()
-    # The handler of the event loop would wait for the line to end.
+    # The handler of the event loop would not interrupt readline.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         line = sys.stdin.buffer.readline()
@@ -97,44 +97,44 @@ def confirm_typed(question: str, accepted: Collection[str], shown: Iterable[Line
     return is_accepted
 
 
-def check_can_change(library: Library, given: argparse.Namespace) -> None:
-    """Raise where the change of a verb that asks can be neither made nor confirmed; a dry run always can."""
-    if not given.dry_run:
-        check_writable(library, given)
-        check_can_ask(f"zeroclaw memory {given.verb}", yes=given.yes)
+def check_can_change(library: Library, args: argparse.Namespace) -> None:
+    """Raise if a change cannot be written or confirmed; a dry run is always allowed."""
+    if not args.dry_run:
+        check_writable(library, args)
+        check_can_ask(f"zeroclaw memory {args.verb}", yes=args.yes)
 
 
-def check_writable(library: Library, given: argparse.Namespace) -> None:
-    """Raise Refused with the reason where nothing can be changed."""
+def check_writable(library: Library, args: argparse.Namespace) -> None:
+    """Raise Refused with the reason if nothing can be changed."""
     from zeroclaw_tui.config.load import store_to_confirm
     from zeroclaw_tui.config.storage import OTHERS_DB_URL
 
     why = library.read_only_because
-    if why is not None and not given.read_only and store_to_confirm(library.config) is not None:
+    if why is not None and not args.read_only and store_to_confirm(library.config) is not None:
         why = f"Nothing is written to the database of {OTHERS_DB_URL} before it is confirmed as ZeroClaw's."
     if why is None and library.memory.about.is_volatile:
         why = f"{library.memory.name} keeps memories only while the program runs."
     if why is not None:
-        raise Refused(why, hint="--read-only refuses every change." if given.read_only else "Nothing was changed.")
+        raise Refused(why, hint="--read-only refuses every change." if args.read_only else "Nothing was changed.")
 
 
-def print_plan(given: argparse.Namespace, lines: Iterable[Line], plan: dict[str, Any]) -> int:
-    """Print a plan that is not carried out, for people or as a document."""
-    code = output.answer(given, plan, lines)
-    if given.dry_run and not given.json:
+def print_plan(args: argparse.Namespace, lines: Iterable[Line], plan: dict[str, Any]) -> int:
+    """Print a plan or a result, for people or as a document; after a dry run also say that nothing was changed."""
+    code = output.answer(args, plan, lines)
+    if args.dry_run and not args.json:
         output.note(NOTHING_DONE)
     return code
 
 
 async def carry_out(doing: str, total: int, change: Callable[..., Awaitable[Result]]) -> Result:
-    """Make a change, which takes `on_progress`, and show how far it is."""
+    """Run a change that takes `on_progress`, and show its progress."""
     with Progress(doing, total) as progress:
         return await change(on_progress=progress.advance)
 
 
 @contextmanager
 def conflicts_named() -> Iterator[None]:
-    """Name each of several conflicts of a change on stderr; the error names the options that help."""
+    """Print several conflicts of a change on stderr; the error names the options that help."""
     from zeroclaw_tui.memory.change import Conflicts
 
     try:
@@ -143,12 +143,12 @@ def conflicts_named() -> Iterator[None]:
         if conflicts.total > 1:
             output.notes(_conflict_sentences(conflicts.found, conflicts.total))
         conflicts.message += " Nothing was restored."
-        conflicts.hint = _WAYS_ON
+        conflicts.hint = _CONFLICT_HINT
         raise
 
 
 def conflict_lines(preview: ApplyResult, on_conflict: OnConflict) -> Iterator[Line]:
-    """Say what conflicts with what would come back, and what happens to it; then the notes of the preview."""
+    """Yield the conflicts of a restore, their consequence, and the notes of the preview."""
     count = preview.conflict_count
     if count:
         come, replace = ("comes", "replaces") if count == 1 else ("come", "replace")
@@ -160,7 +160,7 @@ def conflict_lines(preview: ApplyResult, on_conflict: OnConflict) -> Iterator[Li
         yield Styled(f"  {count:,} {happens[on_conflict]}:", YELLOW)
         yield from (f"    {sentence}" for sentence in _conflict_sentences(preview.conflicts, count))
         if on_conflict == "refuse":
-            yield Styled(f"  {_WAYS_ON}", DIM)
+            yield Styled(f"  {_CONFLICT_HINT}", DIM)
     for sentence in (*renamed_sentences(preview.renamed, MOST_NAMED, is_plan=True), *preview.notes):
         yield f"  {one_line(sentence)}"
 
@@ -172,9 +172,9 @@ def _conflict_sentences(found: Sequence[RowConflict], total: int) -> Iterator[st
 
 
 class Progress:
-    """A line on a terminal that shows how far a long change is; `total` is None where nobody knows how much there is.
+    """A progress line on a terminal for a long change; `total` is None if unknown.
 
-    After Ctrl-C the change stops at the next batch. A second Ctrl-C does what it always does.
+    After Ctrl-C the change stops at the next batch. A second Ctrl-C interrupts as usual.
     """
 
     def __init__(self, doing: str, total: int | None) -> None:
@@ -195,7 +195,7 @@ class Progress:
         self._show("")
 
     def advance(self, done: int) -> bool:
-        """Show how far it is; False once it should stop. Called on whichever thread works."""
+        """Show the progress; returns False if the change should stop. Called from any thread."""
         of = "" if self._total is None else f" of {self._total:,}"
         self._show(f"{self._doing} {done:,}{of} …")
         return not self.stopped
@@ -213,7 +213,7 @@ class Progress:
 
 
 async def plan_entries(library: Library, entries: Sequence[MemoryEntry]) -> PurgePlan:
-    """Plan to delete exactly these memories, without those that were deleted in the meantime."""
+    """Plan to delete exactly these memories, except those that no longer exist."""
     from zeroclaw_tui.backends.lookup import versions_at
 
     return PurgePlan(tuple(await versions_at(library.memory, list(dict.fromkeys(entry.handle for entry in entries)))))
@@ -222,7 +222,7 @@ async def plan_entries(library: Library, entries: Sequence[MemoryEntry]) -> Purg
 async def plan_lines(
     library: Library, plan: PurgePlan, verb: str, *, forever: bool, copies: Sequence[TextPlace]
 ) -> list[Line]:
-    """Say how many memories go, of what and how old; show the first few, and say where they go and what stays."""
+    """Describe a deletion: number, categories and age of the memories, the first ones, how to undo it, and copies."""
     from zeroclaw_tui.curation.traces.copies import found_sentence
     from zeroclaw_tui.memory.query import EXCERPTS, Query
 
@@ -252,14 +252,14 @@ def _sample(entry: MemoryEntry) -> tuple[Line, ...]:
 
 
 def superseded_lines(plan: PurgePlan, verb: str) -> list[Line]:
-    """Say how many memories stay only because they are superseded; no line where there are none."""
+    """Say how many memories stay only because they are superseded; no line if there are none."""
     way = "`zeroclaw memory purge --superseded only` takes" if verb == "clear" else "--superseded show takes"
     sentence = superseded_sentence(plan.superseded_hidden, way)
     return [Styled(f"  {sentence}", YELLOW)] if sentence else []
 
 
 class Copies(NamedTuple):
-    """Where else the texts of a change are, and what was cleaned; `failure` is why that is not known in full."""
+    """Other copies of the texts of a change, and what was cleaned; `failure` is why that is incomplete."""
 
     found: tuple[TextPlace, ...] = ()
     cleaned: Outcome | None = None
@@ -289,7 +289,7 @@ def change_document(
     copies: Copies = NO_COPIES,
     **more: Any,
 ) -> dict[str, Any]:
-    """The document that all changes have, as `help json` describes it; the names of `more` come last."""
+    """The document of all changes, as `help json` describes it; the fields of `more` come last."""
     from zeroclaw_tui.curation.library import Library
 
     cleaned = copies.cleaned
@@ -311,17 +311,17 @@ def change_document(
         if cleaned is None
         else {"action": cleaned.action.number if cleaned.action else None, "count": cleaned.count},
     }
-    # The names come in the order that is described above.
+    # The order of the fields is that of the help.
     return dict.fromkeys(names) | outcome.as_json() | about | more
 
 
-def named_as_json(memory: RowVersion | MemoryEntry) -> dict[str, Any]:
-    """A memory of a change, by the names of `entries`."""
+def entry_summary(memory: RowVersion | MemoryEntry) -> dict[str, Any]:
+    """A memory as an item of `entries` in the document of a change."""
     return {name: getattr(memory, name) for name in _NAMES}
 
 
 def print_copies(copies: Copies, *, cleaning: bool) -> None:
-    """Print what --clean-copies cleaned, then where else the text is: a line for all, and one for each place."""
+    """Print what --clean-copies cleaned, then the other copies: a summary, and a line for each place."""
     from zeroclaw_tui.curation.traces.copies import cleaned_sentence, found_sentence
 
     lines: list[Line] = []
@@ -339,38 +339,38 @@ def print_copies(copies: Copies, *, cleaning: bool) -> None:
 
 
 def skipped_lines(outcome: Outcome) -> Iterator[Line]:
-    """Which memories were not touched, and under which keys others came back."""
+    """Yield which memories were skipped, and which ones got another key."""
     yield from outcome.skipped_sentences(with_ids=True)
     yield from renamed_sentences(outcome.renamed, MOST_NAMED)
 
 
 async def print_done(
     library: Library,
-    given: argparse.Namespace,
+    args: argparse.Namespace,
     plan: PurgePlan,
     outcome: Outcome,
     done: Line,
     texts: Sequence[str] | None = (),
 ) -> int:
-    """Print what was done, which `done` says in one line, then where else the texts are; return the exit code.
+    """Print the result, with `done` as its first line, then the other copies of the texts; return the exit code.
 
-    `texts` are those of a change that left nothing in the trash; with None copies are not searched for.
+    `texts` are those of a change that left nothing in the trash; if None, copies are not searched.
     """
     output.notes(outcome.notes)
-    if not given.json:
+    if not args.json:
         output.write_lines([*([done] if outcome.count or outcome.cancelled else []), *skipped_lines(outcome)])
         if outcome.verb != "forget" and outcome.action is not None:
             output.write_lines([outcome.trash_sentence(undo_hint())])
         sys.stdout.flush()
-    copies = NO_COPIES if texts is None else await copies_left(library, given, outcome, texts)
-    if given.json:
+    copies = NO_COPIES if texts is None else await copies_left(library, args, outcome, texts)
+    if args.json:
         skipped = {*outcome.changed, *outcome.missing}
-        # Of a change that was stopped only the trash knows which memories were deleted.
+        # After a stopped change only the trash knows which memories were deleted.
         deleted = [] if outcome.cancelled else [version for version in plan.stamps if version.id not in skipped]
-        entries = [named_as_json(version) for version in deleted[:MAX_ENTRIES]]
+        entries = [entry_summary(version) for version in deleted[:MAX_ENTRIES]]
         output.document(change_document(library, outcome, entries=entries, copies=copies, **plan.as_json()))
     else:
-        print_copies(copies, cleaning=given.clean_copies)
+        print_copies(copies, cleaning=args.clean_copies)
     if outcome.cancelled:
         output.note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(plan.count)}.")
         return INTERRUPTED
@@ -378,18 +378,18 @@ async def print_done(
 
 
 async def copies_of_plan(library: Library, plan: PurgePlan) -> tuple[TextPlace, ...]:
-    """Where else the texts of a plan are; empty for a plan too large to search for."""
+    """Find other copies of the texts of a plan; empty if the plan is too large to search."""
     from zeroclaw_tui.curation.traces.copies import entries_of, find_copies
 
-    if plan.count > LOOKED_FOR_BEFORE:
+    if plan.count > MAX_SEARCHED_BEFORE:
         return ()
     return tuple(await find_copies(library, [entry.content for entry in await entries_of(library, plan)]))
 
 
 async def copies_left(
-    library: Library, given: argparse.Namespace, outcome: Outcome, texts: Sequence[str] = ()
+    library: Library, args: argparse.Namespace, outcome: Outcome, texts: Sequence[str] = ()
 ) -> Copies:
-    """Find where else the texts are that a change removed, and clean these places with --clean-copies.
+    """Find other copies of the texts that a change removed, and clean them if --clean-copies is given.
 
     `texts` are those of a change that left nothing in the trash.
     """
@@ -403,7 +403,7 @@ async def copies_left(
             texts = await contents_of(library, outcome.action.number)
         found = await find_copies(library, texts)
         cleanable = [copy for copy in found if copy.can_clean]
-        if given.clean_copies and cleanable:
+        if args.clean_copies and cleanable:
             cleaned = await clean_copies(library, cleanable)
             found = await find_copies(library, texts)
         return Copies(tuple(found), cleaned)
@@ -412,13 +412,13 @@ async def copies_left(
 
 
 def changed_fields(before: Row, after: Row) -> list[str]:
-    """The names of what differs for a person, content last."""
+    """The names of the fields that differ, content last."""
     old, new = before.entry(), after.entry()
     return [name for name in (*_FIELDS, "content") if getattr(old, name) != getattr(new, name)]
 
 
 def content_difference(before: Row | None, after: Row | None) -> list[str] | None:
-    """Return the unified diff of two contents, a string for each line; None where they are equal or very long."""
+    """Return the lines of the unified diff of two contents; None if they are equal or very long."""
     import difflib
 
     old, new = ("" if row is None else row.entry().content for row in (before, after))
@@ -429,14 +429,14 @@ def content_difference(before: Row | None, after: Row | None) -> list[str] | Non
 
 
 def difference_lines(before: Row | None, after: Row | None) -> Iterator[Line]:
-    """Show what differs: a line for each field, then the diff of the content."""
+    """Yield the differences: a line for each field, then the diff of the content."""
     if before is not None and after is not None:
         old, new = before.entry(), after.entry()
         for name in changed_fields(before, after):
             if name != "content":
                 yield f"  {name.removesuffix('_id')}: {_shown(getattr(old, name))} → {_shown(getattr(new, name))}"
     lines = content_difference(before, after)
-    # The journal has no content of a memory that was new.
+    # The journal does not store the content of a new memory.
     contents = ["" if row is None else row.entry().content for row in (before, after)]
     if lines is None and contents[0] != contents[1]:
         sizes = [NOTHING if row is None else size_shown(row.entry().size) for row in (before, after)]

@@ -1,4 +1,4 @@
-"""What the agent recalls and why: recall, similar, explain and prompt."""
+"""The verbs about recall: recall, similar, explain and prompt."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from zeroclaw_tui.cli import options, output
-from zeroclaw_tui.cli.chosen import exactly, the_one
+from zeroclaw_tui.cli.chosen import find_exact, find_one
 from zeroclaw_tui.cli.options import option
 from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, NOTHING, RED, YELLOW, Line, Styled
 from zeroclaw_tui.cli.verbs import verb
@@ -37,29 +37,29 @@ _RULE_WORDS: dict[Rule, str] = {
 _KEY_CELLS = 28
 _CONTENT_CELLS = 60
 _MIN_WIDTH_OF_PARTS = 60
-"""Cells of a line from which it has the vector and keyword scores."""
+"""The minimum width of a line, in cells, to show the vector and keyword scores."""
 _BATCH_FIELDS = {
     "query": str, "limit": int, "session": str, "sessions": list, "agents": list, "namespace": str, "since": str,
     "until": str,
 }  # fmt: skip
-"""What a line of a batch may have, with its type."""
+"""The fields of a line of a batch, with their types."""
 _BATCH_LINE = (
     'Write lines like {"query": "tea", "limit": 5, "session": null, "agents": ["main"]}; only query is required.'
 )
 _LOOKS: Mapping[Look, str] = {"": "", "bold": BOLD, "good": GREEN, "bad": RED, "quiet": DIM, "key": YELLOW}
 
 
-def trial_given(library: Library, given: argparse.Namespace, now: datetime) -> Trial:
-    """The recall that the options ask for; settings that cannot work are named on stderr."""
+def build_trial(library: Library, args: argparse.Namespace, now: datetime) -> Trial:
+    """Build the recall for the options; settings that cannot work are reported on stderr."""
     from zeroclaw_tui.scoring.profiles import Trial
 
-    trial = Trial(_request(library, given, now), library.profile.profile, library.settings)
-    if not given.set:
+    trial = Trial(_request(library, args, now), library.profile.profile, library.settings)
+    if not args.set:
         return trial
     from zeroclaw_tui.config.setting_names import assigned
     from zeroclaw_tui.curation.trial_settings import WRITTEN, complaints_of, with_values
 
-    values = dict(assigned(assignment, trial.profile.version) for assignment in given.set)
+    values = dict(assigned(assignment, trial.profile.version) for assignment in args.set)
     for name in values:
         if name not in WRITTEN:
             raise UsageError(f"{name} changes nothing in a recall.", hint=f"These do: {', '.join(WRITTEN)}.")
@@ -68,41 +68,41 @@ def trial_given(library: Library, given: argparse.Namespace, now: datetime) -> T
     return trial
 
 
-def _request(library: Library, given: argparse.Namespace, now: datetime) -> RecallRequest:
+def _request(library: Library, args: argparse.Namespace, now: datetime) -> RecallRequest:
     from zeroclaw_tui.curation.recall import turn_limit
     from zeroclaw_tui.memory.recall import RecallRequest
 
-    layer: Layer = getattr(given, "layer", "agent")
-    agents: tuple[str, ...] | None = options.agents_given(given) or None
+    layer: Layer = getattr(args, "layer", "agent")
+    agents: tuple[str, ...] | None = options.agent_names(args) or None
     if agents is not None:
         agents = library.config.readable_by(agents) if layer == "agent" else tuple(dict.fromkeys(agents))
-    turns = library.memory.about.recall_limit or turn_limit(library.config, library.profile.profile, given.rule, agents)
-    sessions = tuple(dict.fromkeys(given.session or ()))
+    turns = library.memory.about.recall_limit or turn_limit(library.config, library.profile.profile, args.rule, agents)
+    sessions = tuple(dict.fromkeys(args.session or ()))
     return RecallRequest(
-        query=_query(getattr(given, "query", None)),
-        limit=turns if given.limit is None else given.limit,
+        query=_query(getattr(args, "query", None)),
+        limit=turns if args.limit is None else args.limit,
         turn_limit=turns,
         session_id=sessions[0] if sessions else None,
         further_sessions=sessions[1:],
         agents=agents,
-        namespace=given.namespace,
-        since=None if given.since is None else options.bound_meant(given.since, now),
-        until=None if given.until is None else options.bound_meant(given.until, now),
+        namespace=args.namespace,
+        since=None if args.since is None else options.parse_bound(args.since, now),
+        until=None if args.until is None else options.parse_bound(args.until, now),
         layer=layer,
-        rule=given.rule,
-        as_of=now.isoformat() if given.as_of is None else options.moment_meant(given.as_of, now),
+        rule=args.rule,
+        as_of=now.isoformat() if args.as_of is None else options.parse_time(args.as_of, now),
     )
 
 
-def _query(given: str | Sequence[str] | None) -> str:
-    words = [given] if isinstance(given, str) else list(given or ())
+def _query(typed: str | Sequence[str] | None) -> str:
+    words = [typed] if isinstance(typed, str) else list(typed or ())
     if words == [options.STDIN]:
         return sys.stdin.buffer.read().decode("utf-8", "surrogateescape").rstrip("\r\n")
     return " ".join(words)
 
 
 def print_notes(library: Library, sentences: Iterable[str], printed: set[str] | None = None) -> None:
-    """Print the sentences that were not printed when the store was opened, and that are not in `printed`."""
+    """Print the sentences that were not printed at the opening of the store and are not in `printed`."""
     printed = set() if printed is None else printed
     new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in printed]
     printed.update(new)
@@ -124,22 +124,22 @@ def print_notes(library: Library, sentences: Iterable[str], printed: set[str] | 
     concerns=("store", "recall", "vectors"),
     examples=("recall what does she eat", "recall tea --set memory.vector_weight=0.5"),
 )
-async def recall(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Print what is recalled for the query, or answer each line of the batch."""
+async def recall(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Print the recall for the query, or for each line of the batch."""
     from zeroclaw_tui.curation.recall import recall_memories
 
-    if (given.batch is None) == (not given.query):
+    if (args.batch is None) == (not args.query):
         raise UsageError("Pass either a QUERY or --batch FILE.", hint='"" as QUERY lists the newest memories.')
-    if given.batch is not None:
-        return await _answer_batch(library, given, now)
-    result = await recall_memories(library, trial_given(library, given, now))
-    output.answer(given, result.as_json(), _recall_lines(result))
+    if args.batch is not None:
+        return await _answer_batch(library, args, now)
+    result = await recall_memories(library, build_trial(library, args, now))
+    output.answer(args, result.as_json(), _recall_lines(result))
     print_notes(library, result.notes)
     return DONE
 
 
 def _recall_lines(result: RecallResult) -> Iterator[Line]:
-    """What was recalled: a header, a row for each memory, and under it why it is not injected."""
+    """Yield a header and a row for each memory, followed by the reason why it is not injected."""
     yield Styled(_recall_header(result), DIM)
     yield ()
     if result.results:
@@ -158,10 +158,10 @@ def _recall_header(result: RecallResult) -> str:
         return f"{result.backend} · by the rule of {result.program} · scale {result.scale}"
     vector, keyword = result.weights
     facts = [result.backend, f"scoring {result.profile} ({result.profile_source})"]
-    # A store that searches in its own way names the mode after itself.
+    # The mode of a store with its own search is the name of the store.
     if result.mode != result.backend:
         facts.append(f"{result.mode} {vector:g} / {keyword:g}" if result.mode == "hybrid" else result.mode)
-    # Without an agent that reads the store there is no threshold.
+    # There is no threshold if no agent reads the store.
     if result.not_read_because is None:
         facts.append(f"threshold {result.threshold:.2f}")
     facts += [f"scale {result.scale}", f"{result.request.layer} layer"]
@@ -196,34 +196,34 @@ def _recall_table(result: RecallResult) -> Iterator[Line]:
 
 
 def _final_score(scored: ScoredEntry, threshold: float) -> Line:
-    """The number that is compared with the threshold, after the score before decay or rerank."""
+    """The score that is compared with the threshold, after the score before decay or rerank."""
     compared = scored.compared_score
     shown, score = _number(compared), _number(scored.score)
     final = shown
     if compared is not None and compared < threshold and shown == f"{threshold:.2f}":
-        # Cut and not rounded, so that it stays below.
+        # Truncated instead of rounded, so that it stays below the threshold.
         final = f"{math.floor(compared * 10_000) / 10_000:.4f}"
     return Styled(final, BOLD) if shown == score else [Styled(f"{score} →", DIM), " ", Styled(final, BOLD)]
 
 
 def _number(value: float | None) -> str:
     shown = NOTHING if value is None else f"{value:.2f}"
-    # The only row of a store scores 0.000001 for a hit.
+    # A hit in a store with a single row scores 0.000001.
     return "<0.01" if value and shown == "0.00" else shown
 
 
-async def _answer_batch(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Answer each line, which is a recall with its own query, scope and limit; the options are its defaults."""
+async def _answer_batch(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Run a recall for each line, with its own query, scope and limit; the options are the defaults."""
     from zeroclaw_tui.curation.recall import recall_memories
 
-    settings = trial_given(library, given, now).settings
+    settings = build_trial(library, args, now).settings
     printed: set[str] = set()
-    with _opened(given.batch) as lines:
+    with _opened(args.batch) as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
-                request = _request(library, _line_given(line, given), now)
+                request = _request(library, _line_options(line, args), now)
                 result = await recall_memories(library, library.trial(request, settings))
             except InspectorError as error:
                 error.message = f"Line {number} of the batch: {error.message}"
@@ -242,26 +242,26 @@ def _opened(name: str) -> AbstractContextManager[BinaryIO]:
         raise UsageError(f"The batch {name} cannot be read: {error.strerror}.") from error
 
 
-def _line_given(line: bytes, given: argparse.Namespace) -> argparse.Namespace:
-    """The options, replaced by what a line of a batch has. Raises UsageError."""
+def _line_options(line: bytes, args: argparse.Namespace) -> argparse.Namespace:
+    """Override the options by a line of a batch. Raises UsageError."""
     import json
 
     try:
-        asked = json.loads(line)
+        fields = json.loads(line)
     except ValueError as error:
         raise UsageError("It is not JSON.", hint=_BATCH_LINE) from error
-    if not isinstance(asked, dict) or not isinstance(asked.get("query"), str):
+    if not isinstance(fields, dict) or not isinstance(fields.get("query"), str):
         raise UsageError('It needs a text as "query".', hint=_BATCH_LINE)
-    own = {name: value for name, value in asked.items() if value is not None}
+    own = {name: value for name, value in fields.items() if value is not None}
     for name, value in own.items():
         if not _fits(value, _BATCH_FIELDS.get(name)):
             raise UsageError(f'"{one_line(name)}" is unknown or has a wrong value.', hint=_BATCH_LINE)
     session, sessions = own.pop("session", None), own.pop("sessions", None)
     if session is not None and sessions:
         raise UsageError('"session" and "sessions" exclude each other.', hint=_BATCH_LINE)
-    own["session"] = sessions or ([session] if session is not None else given.session)
-    own["agent"] = own.pop("agents", given.agent)
-    return argparse.Namespace(**{**vars(given), **own, "query": [asked["query"]]})
+    own["session"] = sessions or ([session] if session is not None else args.session)
+    own["agent"] = own.pop("agents", args.agent)
+    return argparse.Namespace(**{**vars(args), **own, "query": [fields["query"]]})
 
 
 def _fits(value: object, kind: type | None) -> bool:
@@ -287,30 +287,30 @@ def _fits(value: object, kind: type | None) -> bool:
     concerns=("vectors",),
     examples=("similar pet", 'similar --query "her cat" --limit 3'),
 )
-async def similar(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Print the nearest memories. Raises UsageError unless one memory or a text is named."""
+async def similar(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Print the nearest memories. Raises UsageError unless either a memory or a text is given."""
     from zeroclaw_tui.curation.similar import similar_memories
 
-    if given.query is not None and (given.key is not None or given.id is not None):
+    if args.query is not None and (args.key is not None or args.id is not None):
         raise UsageError("Both a memory and a text are given.", hint="Pass a KEY (or --id ID), or --query TEXT.")
-    agents, entry, text = options.agents_given(given), None, ""
-    if given.query is None:
-        entry = await the_one(library, given.key, given.id, agents)
+    agents, entry, text = options.agent_names(args), None, ""
+    if args.query is None:
+        entry = await find_one(library, args.key, args.id, agents)
     else:
-        text = _query(given.query)
+        text = _query(args.query)
         if not text.strip():
             raise UsageError("The text is blank.", hint="Pass some words with --query TEXT.")
-    result = await similar_memories(library, entry=entry, text=text, limit=given.limit, agents=agents)
+    result = await similar_memories(library, entry=entry, text=text, limit=args.limit, agents=agents)
     compared, *reasons = result.sentences()
-    output.answer(given, result.as_json(), _similar_lines(result, compared))
+    output.answer(args, result.as_json(), _similar_lines(result, compared))
     output.notes(f"Compared by rare words: {one_line(sentence)}" for sentence in reasons)
     return DONE
 
 
 def _similar_lines(result: SimilarResult, compared: str) -> Iterator[Line]:
     if not result.results:
-        asked = one_line(result.entry.key if result.entry is not None else result.query or "")
-        yield ("No memory is similar to ", Styled(cut(asked, 60), BOLD), ".")
+        name = one_line(result.entry.key if result.entry is not None else result.query or "")
+        yield ("No memory is similar to ", Styled(cut(name, 60), BOLD), ".")
         return
     yield Styled(f"{result.backend} · {compared}", DIM)
     yield ()
@@ -343,16 +343,16 @@ def _similar_lines(result: SimilarResult, compared: str) -> Iterator[Line]:
     concerns=("store", "recall", "vectors"),
     examples=("explain pet --query cats", "explain --id 7c2e --query tea --json"),
 )
-async def explain(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Print each stage that the memory passes, and the one that stops it."""
+async def explain(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Print the stages that the memory passes, and the one that stops it."""
     from zeroclaw_tui.curation.recall import explain as explain_memory
 
-    # A memory of another agent is meant too, since why these agents do not see it is the answer.
-    agents = options.agents_given(given)
-    is_exact = bool(agents) and given.key is not None and await exactly(library, given.key, given.id, agents)
-    entry = await the_one(library, given.key, given.id, agents if is_exact else ())
-    explanation = await explain_memory(library, entry, trial_given(library, given, now))
-    return output.answer(given, explanation.as_json(), _explanation_lines(explanation))
+    # A memory of another agent is also explained: these agents do not see it.
+    agents = options.agent_names(args)
+    is_exact = bool(agents) and args.key is not None and await find_exact(library, args.key, args.id, agents)
+    entry = await find_one(library, args.key, args.id, agents if is_exact else ())
+    explanation = await explain_memory(library, entry, build_trial(library, args, now))
+    return output.answer(args, explanation.as_json(), _explanation_lines(explanation))
 
 
 def _explanation_lines(explanation: Explanation) -> Iterator[Line]:
@@ -389,21 +389,21 @@ def _wrapped(text: str, room: int) -> list[str]:
     concerns=("store", "recall", "vectors"),
     examples=("prompt what does she eat", "prompt tea --rule channel"),
 )
-async def prompt(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Print the literal text on stdout, with invisible characters marked; the document has every character as it is."""
+async def prompt(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Print the literal text on stdout, invisible characters marked; the document has the exact text."""
     from zeroclaw_tui.curation.recall import prompt_for
 
-    made = await prompt_for(library, trial_given(library, given, now))
-    if given.json:
+    made = await prompt_for(library, build_trial(library, args, now))
+    if args.json:
         output.document(made.as_json())
     else:
         sys.stdout.write(display_text(made.text))
-    output.notes(_prompt_facts(made, given))
+    output.notes(_prompt_facts(made, args))
     print_notes(library, made.result.notes)
     return DONE
 
 
-def _prompt_facts(made: Prompt, given: argparse.Namespace) -> Iterator[str]:
+def _prompt_facts(made: Prompt, args: argparse.Namespace) -> Iterator[str]:
     result = made.result
     by = f"by the rule of {_RULE_WORDS[made.rule]} in ZeroClaw {result.profile} ({one_line(result.profile_source)})"
     if made.why_empty is not None:
@@ -411,5 +411,5 @@ def _prompt_facts(made: Prompt, given: argparse.Namespace) -> Iterator[str]:
     else:
         size = f"{counted(made.characters, 'character')}, about {counted(made.tokens, 'token')}"
         yield f"{counted(made.entries)}, {size}, {by}."
-        if not given.json and display_text(made.text) != made.text:
+        if not args.json and display_text(made.text) != made.text:
             yield "Invisible characters are marked; --json has the exact text."

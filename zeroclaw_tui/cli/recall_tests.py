@@ -1,4 +1,4 @@
-"""`memory test`: recall tests, which say what should be in the prompt for a message and what must not."""
+"""`memory test`: run recall tests, which say what must and must not be in the prompt for a message."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.cli import options, output
 from zeroclaw_tui.cli.options import option
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Line, Styled
-from zeroclaw_tui.cli.recall import print_notes, trial_given
+from zeroclaw_tui.cli.recall import build_trial, print_notes
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory import errors
 from zeroclaw_tui.memory.text import one_line
@@ -55,30 +55,30 @@ The figures: hit rate, MRR and nDCG@N among the first N of --limit."""
     epilog=_TEST_FILES,
     examples=("test", "test FILE --set memory.vector_weight=0"),
 )
-async def test(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Run recall tests and measure how well they recall what they should.
+async def test(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Run recall tests and print their results and measures.
 
-    Its document: {"file", "tests", "passed", "failed", "k", "profile", "weights", "threshold", "search_mode", "as_of",
+    The document: {"file", "tests", "passed", "failed", "k", "profile", "weights", "threshold", "search_mode", "as_of",
     "hit_rate", "mrr", "ndcg", "notes", "results": [{"name", "query", "session", "expected", "rejected", "recalled",
-    "injected", "hit", "reciprocal_rank", "ndcg", "passed", "missing", "unwanted"}]}. Exit code 1 where a test fails, 3
-    where the endpoint of the embeddings gave no vectors.
+    "injected", "hit", "reciprocal_rank", "ndcg", "passed", "missing", "unwanted"}]}. Exit code 1 if a test fails, 3 if
+    the embedding endpoint returned no vectors.
     """
     import asyncio
     from pathlib import Path
 
     from zeroclaw_tui.curation.recall_tests import STDIN, read_tests, run_tests, tests_file
 
-    file = Path(given.file) if given.file else tests_file(library)
-    if not given.file and not file.exists():
+    file = Path(args.file) if args.file else tests_file(library)
+    if not args.file and not file.exists():
         raise errors.NotFound(
             f"There are no recall tests yet: {one_line(str(file))} does not exist.",
             hint="`zeroclaw memory help queries` shows how to write them.",
         )
     tests = await asyncio.to_thread(read_tests, file)
-    trial = trial_given(library, given, now)
+    trial = build_trial(library, args, now)
     name = "stdin" if str(file) == STDIN else str(file)
     run = await run_tests(library, name, tests, trial)
-    output.answer(given, run.as_json(), _run_lines(run))
+    output.answer(args, run.as_json(), _run_lines(run))
     print_notes(library, run.notes)
     if run.lacks_vectors:
         output.note("zeroclaw: Some tests ran without vectors, so these results are not what the agent gets.")
@@ -87,7 +87,7 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
 
 
 def _run_lines(run: RecallTestRun) -> Iterator[Line]:
-    """How many tests pass, a row for each, the worst first, and the measures of all."""
+    """Yield the number of passed tests, a row per test, the worst first, and the measures."""
     headline, settings, passed = run.sentences()
     verdict, _, count = passed.partition(",")
     yield Styled(headline, BOLD)

@@ -1,4 +1,4 @@
-"""MEMORY_SNAPSHOT.md: written, and imported into a store (hydrate)."""
+"""The verbs snapshot (write MEMORY_SNAPSHOT.md) and hydrate (import it)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import output, plans
-from zeroclaw_tui.cli.options import DRY_RUN, OWNER, agent_given, option, path_meant
+from zeroclaw_tui.cli.options import DRY_RUN, OWNER, option, parse_path, single_agent
 from zeroclaw_tui.cli.output import BOLD, Line, Styled
 from zeroclaw_tui.cli.transfer import ON_CLASH, import_planned
 from zeroclaw_tui.cli.verbs import CHANGED, verb
@@ -36,26 +36,26 @@ replaced file."""
     concerns=("store", "snapshot"),
     examples=("snapshot --dry-run", "snapshot"),
 )
-async def snapshot(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Write MEMORY_SNAPSHOT.md. The document is that of every change with what `SnapshotPlan` says."""
+async def snapshot(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Write MEMORY_SNAPSHOT.md. The document is that of all changes with the fields of `SnapshotPlan`."""
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.snapshot import plan_snapshot, write_snapshot
 
-    if not given.dry_run:
-        plans.check_writable(library, given)
+    if not args.dry_run:
+        plans.check_writable(library, args)
     plan = await plan_snapshot(library)
-    if given.dry_run:
+    if args.dry_run:
         planned = plans.change_document(library, Outcome("snapshot", plan.count), dry_run=True, **plan.as_json())
-        return plans.print_plan(given, _plan_lines(plan), planned)
+        return plans.print_plan(args, _plan_lines(plan), planned)
     outcome = await write_snapshot(library)
     output.notes(outcome.notes)
     done = output.done(plan.done_sentence(outcome, plans.undo_hint()))
     lines = [done, *(f"  {sentence}" for sentence in plan.loss_sentences())]
-    return plans.print_plan(given, lines, plans.change_document(library, outcome, **plan.as_json()))
+    return plans.print_plan(args, lines, plans.change_document(library, outcome, **plan.as_json()))
 
 
 def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
-    """What is written, replaced and lost."""
+    """Yield what is written, replaced and lost."""
     from zeroclaw_tui.curation.snapshot import NO_CORE_MEMORIES
 
     if not plan.count:
@@ -80,10 +80,10 @@ def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
     concerns=("store",),
     examples=("hydrate --dry-run", "hydrate MEMORY_SNAPSHOT.jsonl"),
 )
-async def hydrate(target: Target, given: argparse.Namespace, now: datetime) -> int:
-    """Import a snapshot; the database is created first where there is none. The document is that of `import`."""
+async def hydrate(target: Target, args: argparse.Namespace, now: datetime) -> int:
+    """Import a snapshot; a missing database is created first. The document is that of `import`."""
     from zeroclaw_tui.curation.snapshot import place_of, plan_hydrate
 
-    file = place_of(target.config) if given.file is None else path_meant(given.file)
-    make_plan = partial(plan_hydrate, target, file, agent=agent_given(given))
-    return await import_planned(target, given, make_plan)
+    file = place_of(target.config) if args.file is None else parse_path(args.file)
+    make_plan = partial(plan_hydrate, target, file, agent=single_agent(args))
+    return await import_planned(target, args, make_plan)

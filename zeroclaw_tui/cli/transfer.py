@@ -1,4 +1,4 @@
-"""Export, import and copy: memories go to a file, come from one, or go to another store."""
+"""The verbs export (to a file), import (from a file) and copy (to another store)."""
 
 from __future__ import annotations
 
@@ -67,53 +67,53 @@ Done = TypeVar("Done", bound="Outcome")
     agents=options.OWN_MEMORIES,
     examples=("export memories.jsonl", "export core.csv --category core"),
 )
-async def export(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Write the memories that match the filters; what the format loses goes to stderr."""
+async def export(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Write the memories that match the filters; losses of the format are reported on stderr."""
     from zeroclaw_tui.curation.export import export_file, export_memories
 
-    wanted = options.filter_given(given, now)
-    if given.file == options.STDIN:
-        if given.json:
+    wanted = options.build_filter(args, now)
+    if args.file == options.STDIN:
+        if args.json:
             raise UsageError("Stdout takes the memories or a document, not both.", hint="Name a file for --json.")
-        exported = await export_memories(library, wanted, _stdout(), _format(given), vectors=given.vectors)
+        exported = await export_memories(library, wanted, _stdout(), _format(args), vectors=args.vectors)
         sys.stdout.buffer.flush()
         output.notes(filter(None, (*exported.lost, superseded_sentence(await library.superseded_hidden(wanted)))))
         return DONE
-    path = options.path_meant(given.file)
+    path = options.parse_path(args.file)
     with plans.Progress("Exporting", await library.memory.count()) as progress:
         exported = await export_file(
-            library, wanted, path, _format(given),
-            vectors=given.vectors, overwrite=given.overwrite, on_progress=progress.advance,
+            library, wanted, path, _format(args),
+            vectors=args.vectors, overwrite=args.overwrite, on_progress=progress.advance,
         )  # fmt: skip
     hidden = await library.superseded_hidden(wanted)
-    if not given.json:
+    if not args.json:
         output.notes(filter(None, (*exported.lost, superseded_sentence(hidden))))
     done = f" Exported {counted(exported.count)} to {path} ({size_shown(exported.size)})."
     found = {"file": str(path), **exported.as_json(), "superseded_hidden": hidden}
-    return output.answer(given, found, [(Styled("✓", GREEN), done)])
+    return output.answer(args, found, [(Styled("✓", GREEN), done)])
 
 
 def _stdout() -> BinaryIO:
     sys.stdout.flush()
-    return _ForEyes() if sys.stdout.isatty() else sys.stdout.buffer
+    return _CleanedStdout() if sys.stdout.isatty() else sys.stdout.buffer
 
 
-class _ForEyes(io.BytesIO):
-    """Shows memories cleaned on a terminal, which would act on control characters; files and pipes get exact bytes."""
+class _CleanedStdout(io.BytesIO):
+    """Writes cleaned memories to a terminal, which would obey control characters; files and pipes get exact bytes."""
 
     def write(self, data: Any) -> int:
-        """Write one memory."""
+        """Write a memory."""
         sys.stdout.write(display_text(bytes(data).decode("utf-8", "replace")))
         return len(data)
 
 
-def _format(given: argparse.Namespace) -> ExportFormat:
+def _format(args: argparse.Namespace) -> ExportFormat:
     from pathlib import Path
 
     from zeroclaw_tui.curation.export import SUFFIXES
 
-    named: ExportFormat | None = given.format
-    return named or SUFFIXES.get(Path(given.file).suffix.lower(), "jsonl")
+    named: ExportFormat | None = args.format
+    return named or SUFFIXES.get(Path(args.file).suffix.lower(), "jsonl")
 
 
 @verb(
@@ -148,60 +148,58 @@ def _format(given: argparse.Namespace) -> ExportFormat:
     concerns=("store",),
     examples=("import memories.jsonl --dry-run", "import ~/notes --rename --yes"),
 )
-async def import_(target: Target, given: argparse.Namespace, now: datetime) -> int:
-    """Check the whole file, show what it would bring, ask, and import it.
+async def import_(target: Target, args: argparse.Namespace, now: datetime) -> int:
+    """Check the whole file, show the plan, ask, and import it.
 
-    The document is that of every change with what `Plan.as_json` says, and `on_clash`.
+    The document is that of all changes with the fields of `Plan.as_json`, and `on_clash`.
     """
     from zeroclaw_tui.curation.transfer.imports import plan_import
 
     make_plan = partial(
-        plan_import, target, options.path_meant(given.file),
-        format=given.format, with_flagged=bool(given.included), agent=options.agent_given(given),
+        plan_import, target, options.parse_path(args.file),
+        format=args.format, with_flagged=bool(args.included), agent=options.single_agent(args),
     )  # fmt: skip
-    return await import_planned(target, given, make_plan)
+    return await import_planned(target, args, make_plan)
 
 
 async def import_planned(
     target: Target,
-    given: argparse.Namespace,
+    args: argparse.Namespace,
     make_plan: Callable[..., Awaitable[Plan]],
 ) -> int:
-    """Show a plan, ask, and carry it out; the store is made first where there is none."""
+    """Show a plan, ask, and carry it out; a missing store is created first."""
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.transfer.imports import import_memories
 
-    _check_writable(target, given)
+    _check_writable(target, args)
     with plans.Progress("Reading", None) as reading:
         plan = await make_plan(on_progress=reading.advance)
-    planned = Outcome(plan.verb, plan.brings(given.on_clash), notes=plan.notes)
-    change = partial(import_memories, target, plan, given.on_clash)
-    lines = [*_import_lines(plan, given.on_clash)]
-    outcome = await _carry_out(target, given, plan.verb, plan, lines, planned, change)
+    planned = Outcome(plan.verb, plan.brings(args.on_clash), notes=plan.notes)
+    change = partial(import_memories, target, plan, args.on_clash)
+    lines = [*_import_lines(plan, args.on_clash)]
+    outcome = await _carry_out(target, args, plan.verb, plan, lines, planned, change)
     if isinstance(outcome, int):
         return outcome
     headline = outcome.headline(plans.undo_hint(), one_line(plan.file.name))
-    left_out = (
-        [f"Left out {counted(plan.taken)} whose key is taken."] if given.on_clash == "skip" and plan.taken else []
-    )
+    left_out = [f"Left out {counted(plan.taken)} whose key is taken."] if args.on_clash == "skip" and plan.taken else []
     renamed = renamed_sentences(outcome.renamed, plans.MOST_NAMED)
-    done = plans.change_document(target, outcome, **plan.as_json(), on_clash=given.on_clash)
-    output.answer(given, done, [output.done(headline), *left_out, *renamed])
-    return _stopped("import", plan, given, outcome)
+    done = plans.change_document(target, outcome, **plan.as_json(), on_clash=args.on_clash)
+    output.answer(args, done, [output.done(headline), *left_out, *renamed])
+    return _stopped("import", plan, args, outcome)
 
 
-def _check_writable(target: Target, given: argparse.Namespace) -> None:
-    if given.dry_run:
+def _check_writable(target: Target, args: argparse.Namespace) -> None:
+    if args.dry_run:
         return
-    if given.read_only:
+    if args.read_only:
         raise Refused("--read-only refuses every change.", hint="Use --dry-run to show the plan.")
     if target.library is not None:
-        plans.check_writable(target.library, given)
+        plans.check_writable(target.library, args)
 
 
 async def _carry_out(
     target: Target,
-    given: argparse.Namespace,
+    args: argparse.Namespace,
     verb: str,
     plan: Plan,
     lines: Sequence[Line],
@@ -209,17 +207,17 @@ async def _carry_out(
     change: Callable[..., Awaitable[Done]],
     **about: Any,
 ) -> Done | int:
-    """Show a plan, ask, and carry it out; the exit code where nothing is done."""
-    about |= {**plan.as_json(), "on_clash": given.on_clash}
-    if given.dry_run or not planned.count:
-        return plans.print_plan(given, lines, plans.change_document(target, planned, dry_run=given.dry_run, **about))
-    plans.check_can_ask(f"zeroclaw memory {verb}", yes=given.yes)
-    if not given.yes and not plans.confirm("Go on?", lines):
+    """Show a plan, ask, and carry it out; returns the exit code if nothing is done."""
+    about |= {**plan.as_json(), "on_clash": args.on_clash}
+    if args.dry_run or not planned.count:
+        return plans.print_plan(args, lines, plans.change_document(target, planned, dry_run=args.dry_run, **about))
+    plans.check_can_ask(f"zeroclaw memory {verb}", yes=args.yes)
+    if not args.yes and not plans.confirm("Go on?", lines):
         return REFUSED
     with _options_of_target():
         await target.make()
     outcome = await plans.carry_out("Importing" if verb == "import" else "Copying", planned.count, change)
-    output.notes((*(plan.notes if given.yes and not given.json else ()), *outcome.notes))
+    output.notes((*(plan.notes if args.yes and not args.json else ()), *outcome.notes))
     return outcome
 
 
@@ -236,7 +234,7 @@ def _import_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
 
 
 def _fact_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
-    """What a copy or an import would bring, a fact a line."""
+    """Yield the facts of a copy or an import, one per line."""
     makes = [plan.makes] if plan.makes else []
     yield from (f"  {one_line(mask_secrets(fact))}" for fact in (*makes, *plan.counts(on_clash)))
     if plan.taken:
@@ -244,11 +242,11 @@ def _fact_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
     yield from (f"  {one_line(mask_secrets(sentence))}" for sentence in plan.notes)
 
 
-def _stopped(verb: str, plan: Plan, given: argparse.Namespace, outcome: Outcome) -> int:
-    """The exit code; of an outcome that was stopped it is also said how far it came."""
+def _stopped(verb: str, plan: Plan, args: argparse.Namespace, outcome: Outcome) -> int:
+    """Return the exit code; if the change was stopped, also print its progress."""
     if not outcome.cancelled:
         return DONE
-    rest = counted(plan.brings(given.on_clash))
+    rest = counted(plan.brings(args.on_clash))
     output.note(f"zeroclaw: Stopped after {outcome.count:,} of {rest}; {verb} again to continue.")
     return INTERRUPTED
 
@@ -271,36 +269,36 @@ def _stopped(verb: str, plan: Plan, given: argparse.Namespace, outcome: Outcome)
     agents=options.OWN_MEMORIES,
     examples=("copy --to markdown --dry-run", "copy --to sqlite --to-location new.db"),
 )
-async def copy(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Compare both stores, show what would be copied and what would be lost, ask, copy, and verify.
+async def copy(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Compare both stores, show the plan with its losses, ask, copy, and verify.
 
-    The document is that of every change of the target with `from`, what `Plan` and `CopyOutcome` say, `losses`,
+    The document is that of all changes, for the target, with `from`, the fields of `Plan` and `CopyOutcome`, `losses`,
     `superseded_hidden` and `on_clash`.
     """
     from zeroclaw_tui.curation.transfer.copy import open_target
 
     with _options_of_target():
-        target = await open_target(library, given.to, given.to_location, given.profile)
+        target = await open_target(library, args.to, args.to_location, args.profile)
     try:
-        _check_writable(target, given)
-        return await _copy(library, target, given, options.filter_given(given, now))
+        _check_writable(target, args)
+        return await _copy(library, target, args, options.build_filter(args, now))
     finally:
         await target.close()
 
 
-async def _copy(library: Library, target: Target, given: argparse.Namespace, wanted: MemoryFilter) -> int:
+async def _copy(library: Library, target: Target, args: argparse.Namespace, wanted: MemoryFilter) -> int:
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome, copy_memories, plan_copy
 
     with plans.Progress("Comparing", None) as comparing:
         plan = await plan_copy(library, target, wanted, on_progress=comparing.advance)
-    count = plan.brings(given.on_clash)
+    count = plan.brings(args.on_clash)
     hidden = await library.superseded_hidden(wanted)
     about: dict[str, Any] = {"from": output.place_of(library), "losses": list(plan.notes), "superseded_hidden": hidden}
     planned = CopyOutcome("copy", count, left=plan.new + plan.taken - count)
-    change = partial(copy_memories, library, target, wanted, given.on_clash)
-    lines = [*_copy_lines(target, plan, given.on_clash, superseded_sentence(hidden))]
+    change = partial(copy_memories, library, target, wanted, args.on_clash)
+    lines = [*_copy_lines(target, plan, args.on_clash, superseded_sentence(hidden))]
     try:
-        outcome = await _carry_out(target, given, "copy", plan, lines, planned, change, **about)
+        outcome = await _carry_out(target, args, "copy", plan, lines, planned, change, **about)
     except NotReachable as error:
         error.hint = "The memories copied so far stay in the target. Copy again to continue, or undo the copy."
         raise
@@ -309,14 +307,14 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, wan
     copied, *more = outcome.texts(_named(target))
     renamed = renamed_sentences(outcome.renamed, plans.MOST_NAMED)
     undo = [_undo(target)] if outcome.action is not None else []
-    done = plans.change_document(target, outcome, **about, **plan.as_json(), on_clash=given.on_clash)
-    output.answer(given, done, [output.done(copied), *more, *renamed, *undo])
-    return _stopped("copy", plan, given, outcome) or (REFUSED if outcome.differs else DONE)
+    done = plans.change_document(target, outcome, **about, **plan.as_json(), on_clash=args.on_clash)
+    output.answer(args, done, [output.done(copied), *more, *renamed, *undo])
+    return _stopped("copy", plan, args, outcome) or (REFUSED if outcome.differs else DONE)
 
 
 @contextmanager
 def _options_of_target() -> Iterator[None]:
-    """Errors of the target name the options of the target instead of those of the source."""
+    """Make errors about the target name its options instead of those of the source."""
     try:
         yield
     except InspectorError as error:
@@ -345,7 +343,7 @@ def _named(target: Target) -> str:
 
 
 def _undo(target: Target) -> str:
-    """The command that undoes the copy, as a sentence; a URL with a password is to be filled in."""
+    """The sentence with the command that undoes the copy; a URL with a password must be filled in."""
     import shlex
 
     config, location = target.config, target.config.location

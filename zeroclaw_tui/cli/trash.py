@@ -1,4 +1,4 @@
-"""What was changed and deleted here: undo, redo, and the verbs of the trash."""
+"""The verbs undo, redo, and those of the trash."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli import output, plans
-from zeroclaw_tui.cli.chosen import exactly, nothing_found, several_agents
-from zeroclaw_tui.cli.options import DRY_RUN, PAGE, agents_given, conflict_options, option, positive
+from zeroclaw_tui.cli.chosen import find_exact, not_found_sentence, several_agents
+from zeroclaw_tui.cli.options import DRY_RUN, PAGE, agent_names, conflict_options, option, positive
 from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Styled
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.memory.days import time_here
@@ -57,9 +57,9 @@ _TURN_OPTIONS = (
     ],
     examples=("undo --dry-run", "undo --list"),
 )
-async def undo(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Undo the last change, or that of a number, once a person agrees; with --list show all of them."""
-    return await (_list_changes if given.list else _turn_action)(library, given)
+async def undo(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Undo the last change, or the one with a number, after confirmation; with --list show all changes."""
+    return await (_list_changes if args.list else _turn_action)(library, args)
 
 
 @verb(
@@ -68,89 +68,87 @@ async def undo(library: Library, given: argparse.Namespace, now: datetime) -> in
     options=[*_TURN_OPTIONS],
     examples=("redo --dry-run", "redo --id 12"),
 )
-async def redo(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Redo what was undone last, or the change of a number, once a person agrees."""
-    return await _turn_action(library, given)
+async def redo(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Redo the last undone change, or the one with a number, after confirmation."""
+    return await _turn_action(library, args)
 
 
-async def _turn_action(library: Library, given: argparse.Namespace) -> int:
-    """Show what an undo or a redo does, ask, and do it."""
+async def _turn_action(library: Library, args: argparse.Namespace) -> int:
+    """Show the plan of an undo or redo, ask, and do it."""
     from zeroclaw_tui.curation.changes import action_to_turn, turn_action
 
-    is_undo = given.verb == "undo"
-    plans.check_can_change(library, given)
-    if not given.dry_run:
-        await _recover(library, given)
-    action = await action_to_turn(library, given.verb, given.id)
-    numbers = await library.trash.numbers_to_turn(action.number, given.verb)
+    is_undo = args.verb == "undo"
+    plans.check_can_change(library, args)
+    if not args.dry_run:
+        await _recover(library, args)
+    action = await action_to_turn(library, args.verb, args.id)
+    numbers = await library.trash.numbers_to_turn(action.number, args.verb)
     count = action.open if is_undo else action.count - action.open
     name = "undone" if is_undo else "redone"
     head: Line = (f"Change {action.number}, {time_here(action.at)}: ", action.title)
-    if given.dry_run:
-        return await _print_plan(library, given, head, numbers, count, **{name: action.as_json()})
-    if not given.yes:
+    if args.dry_run:
+        return await _print_plan(library, args, head, numbers, count, **{name: action.as_json()})
+    if not args.yes:
         with plans.conflicts_named():
-            preview = await _preview(library, given, numbers)
-        lines = _plan_lines(library, given, head, numbers, count, preview)
-        if not plans.confirm(f"{given.verb.capitalize()} it?", lines):
+            preview = await _preview(library, args, numbers)
+        lines = _plan_lines(library, args, head, numbers, count, preview)
+        if not plans.confirm(f"{args.verb.capitalize()} it?", lines):
             return REFUSED
-    turn = partial(turn_action, library, verb=given.verb, expected=action.number, number=given.id)
-    outcome = await _turned(given, f"{given.verb.capitalize()}ing", count, turn)
+    turn = partial(turn_action, library, verb=args.verb, expected=action.number, number=args.id)
+    outcome = await _turned(args, f"{args.verb.capitalize()}ing", count, turn)
     facts: dict[str, Any] = {}
-    if given.json:
+    if args.json:
         following = await (library.trash.last() if is_undo else library.trash.last_undone())
         facts = {name: outcome.turned.as_json() if outcome.turned else None}
         facts["next"] = following.as_json() if following else None
-    return _print_done(library, given, outcome, count, "change", **facts)
+    return _print_done(library, args, outcome, count, "change", **facts)
 
 
-async def _turned(
-    given: argparse.Namespace, doing: str, count: int, turn: Callable[..., Awaitable[Outcome]]
-) -> Outcome:
+async def _turned(args: argparse.Namespace, doing: str, count: int, turn: Callable[..., Awaitable[Outcome]]) -> Outcome:
     with plans.conflicts_named():
-        return await plans.carry_out(doing, count, partial(turn, on_conflict=given.on_conflict))
+        return await plans.carry_out(doing, count, partial(turn, on_conflict=args.on_conflict))
 
 
-async def _preview(library: Library, given: argparse.Namespace, numbers: Sequence[int]) -> ApplyResult:
-    """Return what undoing these changes would do. Raises Conflicts: a question would be about what cannot be done."""
+async def _preview(library: Library, args: argparse.Namespace, numbers: Sequence[int]) -> ApplyResult:
+    """Preview the undo of these changes. Raises Conflicts if it cannot be done, so that no question is asked."""
     from zeroclaw_tui.curation.changes import preview_turn
     from zeroclaw_tui.memory.change import Conflicts
 
-    preview = await preview_turn(library, numbers, given.on_conflict)
-    if preview.conflict_count and given.on_conflict == "refuse":
+    preview = await preview_turn(library, numbers, args.on_conflict)
+    if preview.conflict_count and args.on_conflict == "refuse":
         raise Conflicts(preview.conflicts, preview.conflict_count)
     return preview
 
 
 async def _print_plan(
-    library: Library, given: argparse.Namespace, head: Line, numbers: Sequence[int], count: int, **facts: Any
+    library: Library, args: argparse.Namespace, head: Line, numbers: Sequence[int], count: int, **facts: Any
 ) -> int:
     from zeroclaw_tui.curation.changes import preview_turn
     from zeroclaw_tui.curation.outcome import Outcome
 
-    preview = await preview_turn(library, numbers, given.on_conflict)
-    kind: Any = given.verb.removeprefix("trash ")
+    preview = await preview_turn(library, numbers, args.on_conflict)
+    kind: Any = args.verb.removeprefix("trash ")
     outcome = Outcome(kind, count if preview.written else 0, renamed=preview.renamed, notes=tuple(preview.notes))
     conflicts = [conflict.as_json() for conflict in preview.conflicts]
-    facts |= {"on_clash": given.on_conflict, "clashing": preview.conflict_count, "clashes": conflicts}
-    first = _first_changes(library, numbers, plans.MAX_ENTRIES) if given.json else []
-    entries = [plans.named_as_json(change.row.entry()) for change in first]
+    facts |= {"on_clash": args.on_conflict, "clashing": preview.conflict_count, "clashes": conflicts}
+    first = _first_changes(library, numbers, plans.MAX_ENTRIES) if args.json else []
+    entries = [plans.entry_summary(change.row.entry()) for change in first]
     document = plans.change_document(library, outcome, dry_run=True, entries=entries, **facts)
-    return plans.print_plan(given, _plan_lines(library, given, head, numbers, count, preview), document)
+    return plans.print_plan(args, _plan_lines(library, args, head, numbers, count, preview), document)
 
 
 def _plan_lines(
-    library: Library, given: argparse.Namespace, head: Line, numbers: Sequence[int], count: int, preview: ApplyResult
+    library: Library, args: argparse.Namespace, head: Line, numbers: Sequence[int], count: int, preview: ApplyResult
 ) -> list[Line]:
     from zeroclaw_tui.curation.outcome import undo_sentence
 
     room = max(20, output.width() - 2)
     samples = [f"  {cut(undo_sentence(one), room)}" for one in _first_changes(library, numbers, _SAMPLES)]
-    return [head, *samples, *_more_lines(count), *plans.conflict_lines(preview, given.on_conflict)]
+    return [head, *samples, *_more_lines(count), *plans.conflict_lines(preview, args.on_conflict)]
 
 
 def _first_changes(library: Library, numbers: Sequence[int], count: int) -> list[RowChange]:
-    """Return the first changes, without those of notes files, which come along with their memories."""
+    """Return the first changes, without those of notes files, which accompany the changes of their memories."""
     from zeroclaw_tui.memory.change import NOTES_FILE
 
     every = (change for change in library.trash.changes_to_turn(numbers) if change.row.table != NOTES_FILE)
@@ -158,20 +156,20 @@ def _first_changes(library: Library, numbers: Sequence[int], count: int) -> list
 
 
 def _print_done(
-    library: Library, given: argparse.Namespace, outcome: Outcome, wanted: int, noun: str, **facts: Any
+    library: Library, args: argparse.Namespace, outcome: Outcome, wanted: int, noun: str, **facts: Any
 ) -> int:
     output.notes(outcome.notes)
     counts = f" ({counted(outcome.count, noun)})" if outcome.turned else ""
     lines = [output.done(f"{outcome.headline()}{counts}"), *plans.skipped_lines(outcome)]
-    output.answer(given, plans.change_document(library, outcome, **facts), lines)
+    output.answer(args, plans.change_document(library, outcome, **facts), lines)
     if not outcome.cancelled:
         return DONE
     stopped = f"Stopped after {outcome.count:,} of {counted(wanted, noun)}"
-    output.note(f"zeroclaw: {stopped}; {given.verb} again for the rest.")
+    output.note(f"zeroclaw: {stopped}; {args.verb} again for the rest.")
     return INTERRUPTED
 
 
-async def _list_changes(library: Library, given: argparse.Namespace) -> int:
+async def _list_changes(library: Library, args: argparse.Namespace) -> int:
     actions = await library.trash.actions(limit=_MOST_LISTED)
     listed = [{**action.as_json(), "open": action.open, "until": action.until} for action in actions]
     rows = [
@@ -179,7 +177,7 @@ async def _list_changes(library: Library, given: argparse.Namespace) -> int:
         for action in actions
     ]
     lines = output.table(rows, ("id", "done", "change"), right=(0,)) if rows else ["No changes recorded here."]
-    return output.answer(given, {**output.place_of(library), "actions": listed}, lines)
+    return output.answer(args, {**output.place_of(library), "actions": listed}, lines)
 
 
 def _more_lines(count: int) -> list[Line]:
@@ -198,22 +196,22 @@ def _more_lines(count: int) -> list[Line]:
     ],
     examples=("trash list --contains tea", "trash list --json"),
 )
-async def trash_list(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """List deleted memories: the fields of `get`, with when and by which change each was deleted."""
-    await _recover(library, given)
-    rows, total = await library.trash.listing(given.contains or "", limit=given.limit, offset=given.offset)
+async def trash_list(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """List deleted memories: the fields of `get`, and when and by which change each was deleted."""
+    await _recover(library, args)
+    rows, total = await library.trash.listing(args.contains or "", limit=args.limit, offset=args.offset)
     usage = await library.trash.usage()
-    page = {"total": total, "offset": given.offset, "limit": given.limit, "usage": usage}
+    page = {"total": total, "offset": args.offset, "limit": args.limit, "usage": usage}
     found = {**output.place_of(library), **page, "entries": [_row_as_json(row) for row in rows]}
     sizes = f"{size_shown(usage['bytes'])} of {size_shown(usage['bytes_kept'])}"
     stays = f"each stays for {usage['days_kept']} days"
     about = f"{counted(usage['rows'])} in the trash of this config dir, {sizes}; {stays}."
-    return output.answer(given, found, [*_list_lines(rows, total, given), Styled(about, DIM)])
+    return output.answer(args, found, [*_list_lines(rows, total, args), Styled(about, DIM)])
 
 
-async def _recover(library: Library, given: argparse.Namespace) -> None:
-    """End what a change that was cut off left half done, where that may be written."""
-    if not given.read_only and library.read_only_because is None:
+async def _recover(library: Library, args: argparse.Namespace) -> None:
+    """Recover an interrupted change, unless the store is read-only."""
+    if not args.read_only and library.read_only_because is None:
         await library.trash.recover(library.memory)
 
 
@@ -229,31 +227,31 @@ async def _recover(library: Library, given: argparse.Namespace) -> None:
     ],
     examples=("trash restore 12", "trash restore --all --dry-run"),
 )
-async def trash_restore(library: Library, given: argparse.Namespace, now: datetime) -> int:
+async def trash_restore(library: Library, args: argparse.Namespace, now: datetime) -> int:
     """Restore deleted memories."""
     from zeroclaw_tui.curation.changes import check_restorable, restore
 
-    if not given.dry_run:
-        await _recover(library, given)
-        plans.check_writable(library, given)
-    numbers = await _numbers_given(library, given)
+    if not args.dry_run:
+        await _recover(library, args)
+        plans.check_writable(library, args)
+    numbers = await _numbers(library, args)
     count = len(numbers)
-    if given.dry_run:
+    if args.dry_run:
         await check_restorable(library, numbers)
-        return await _print_plan(library, given, Styled(f"Restore {counted(count)}?", BOLD), numbers, count)
-    outcome = await _turned(given, "Restoring", count, partial(restore, library, numbers))
-    return _print_done(library, given, outcome, count, "memory")
+        return await _print_plan(library, args, Styled(f"Restore {counted(count)}?", BOLD), numbers, count)
+    outcome = await _turned(args, "Restoring", count, partial(restore, library, numbers))
+    return _print_done(library, args, outcome, count, "memory")
 
 
-async def _numbers_given(library: Library, given: argparse.Namespace) -> list[int]:
+async def _numbers(library: Library, args: argparse.Namespace) -> list[int]:
     """Return the numbers of the memories to restore. Raises UsageError, NotFound."""
-    ways = [bool(given.numbers), given.contains is not None, given.all]
+    ways = [bool(args.numbers), args.contains is not None, args.all]
     if sum(ways) != 1:
         raise UsageError(
             "Restore what?" if not any(ways) else "Restore by one way at a time.",
             hint="Give NUMBERs as `zeroclaw memory trash list` shows them, --contains TEXT or --all.",
         )
-    found = list(dict.fromkeys(given.numbers)) or await library.trash.numbers(given.contains or "")
+    found = list(dict.fromkeys(args.numbers)) or await library.trash.numbers(args.contains or "")
     if not found:
         raise NotFound("The trash has no such memory.", hint="`zeroclaw memory trash list` shows what it has.")
     return found
@@ -265,25 +263,25 @@ async def _numbers_given(library: Library, given: argparse.Namespace) -> list[in
     [DRY_RUN],
     examples=("trash empty --dry-run", "trash empty --yes"),
 )
-async def trash_empty(library: Library, given: argparse.Namespace, now: datetime) -> int:
+async def trash_empty(library: Library, args: argparse.Namespace, now: datetime) -> int:
     """Permanently delete every change of this store from the trash."""
     from zeroclaw_tui.curation.outcome import Outcome
 
-    await _recover(library, given)
-    if given.read_only:
+    await _recover(library, args)
+    if args.read_only:
         raise Refused("With --read-only nothing is changed, not even the trash.")
-    if not given.dry_run:
-        plans.check_can_ask("zeroclaw memory trash empty", yes=given.yes)
+    if not args.dry_run:
+        plans.check_can_ask("zeroclaw memory trash empty", yes=args.yes)
     rows, count = await library.trash.listing(limit=_SAMPLES)
     is_empty = not count and not await library.trash.actions(limit=1)
     lines: list[Line] = [_EMPTY] if is_empty else _empty_lines(rows, count)
-    if not is_empty and not given.dry_run:
-        if not given.yes and not plans.confirm_count(count, "delete them permanently", lines):
+    if not is_empty and not args.dry_run:
+        if not args.yes and not plans.confirm_count(count, "delete them permanently", lines):
             return REFUSED
         count = await library.trash.empty()
         lines = [output.done(f"{counted(count)} permanently deleted.")]
-    document = plans.change_document(library, Outcome("clean", count), verb="empty", dry_run=given.dry_run)
-    return plans.print_plan(given, lines, document)
+    document = plans.change_document(library, Outcome("clean", count), verb="empty", dry_run=args.dry_run)
+    return plans.print_plan(args, lines, document)
 
 
 def _empty_lines(rows: Sequence[Version], count: int) -> list[Line]:
@@ -293,9 +291,9 @@ def _empty_lines(rows: Sequence[Version], count: int) -> list[Line]:
     return [head, *samples, *_more_lines(count), Styled(end, YELLOW)]
 
 
-def _list_lines(rows: Sequence[Version], total: int, given: argparse.Namespace) -> list[Line]:
+def _list_lines(rows: Sequence[Version], total: int, args: argparse.Namespace) -> list[Line]:
     if not rows:
-        return [_EMPTY if not total else f"Nothing at offset {given.offset} (total: {total:,})."]
+        return [_EMPTY if not total else f"Nothing at offset {args.offset} (total: {total:,})."]
     cells: list[Sequence[Line]] = [
         (
             str(row.number),
@@ -308,8 +306,8 @@ def _list_lines(rows: Sequence[Version], total: int, given: argparse.Namespace) 
         for row in rows
     ]
     heads = ("number", "deleted", "by", "size", "key", "memory")
-    left = total - given.offset - len(rows)
-    more = [f"{left:,} more; use --offset {given.offset + given.limit}."] if left > 0 else []
+    left = total - args.offset - len(rows)
+    more = [f"{left:,} more; use --offset {args.offset + args.limit}."] if left > 0 else []
     return [*output.table(cells, heads, right=(0, 3), longest=_LONGEST_CELL), *more]
 
 
@@ -322,13 +320,13 @@ def _row_as_json(row: Version) -> dict[str, Any]:
 # The history of one memory
 
 
-async def print_history(library: Library, given: argparse.Namespace) -> int:
-    """Print every change made here to one memory, which may be deleted by now, the newest first."""
-    await _recover(library, given)
-    ids = await _ids_given(library, given)
+async def print_history(library: Library, args: argparse.Namespace) -> int:
+    """Print the changes made here to a memory, which may be deleted by now, the newest first."""
+    await _recover(library, args)
+    ids = await _ids(library, args)
     versions = [(wanted, version) for wanted in ids for version in await library.trash.history(wanted)]
     versions.sort(key=lambda found: found[1].action, reverse=True)
-    if given.json:
+    if args.json:
         listed = [_version_as_json(wanted, version) for wanted, version in versions]
         output.document({**output.place_of(library), "ids": ids, "versions": listed})
         return DONE
@@ -341,21 +339,21 @@ async def print_history(library: Library, given: argparse.Namespace) -> int:
     return DONE
 
 
-async def _ids_given(library: Library, given: argparse.Namespace) -> list[str]:
-    """The ids that have or had the key: deleted and stored again, a memory has another."""
-    agents = agents_given(given)
-    present = await exactly(library, given.key, given.id, agents)
+async def _ids(library: Library, args: argparse.Namespace) -> list[str]:
+    """The ids that have or had the key; a memory that is deleted and stored again gets a new id."""
+    agents = agent_names(args)
+    present = await find_exact(library, args.key, args.id, agents)
     if len(present) > 1:
         raise several_agents(present)
-    deleted, _ = await library.trash.listing(given.key or "", limit=_MOST_FOUND)
+    deleted, _ = await library.trash.listing(args.key or "", limit=_MOST_FOUND)
     found = [*present, *(row.row.entry() for row in deleted)]
     ids = [
         entry.id
         for entry in found
-        if given.key in (None, entry.key) and given.id in (None, entry.id) and (not agents or entry.agent in agents)
+        if args.key in (None, entry.key) and args.id in (None, entry.id) and (not agents or entry.agent in agents)
     ]
     if not ids:
-        raise NotFound(nothing_found(given.key, given.id), hint="Pass --id ID for a memory that was renamed.")
+        raise NotFound(not_found_sentence(args.key, args.id), hint="Pass --id ID for a memory that was renamed.")
     return list(dict.fromkeys(ids))
 
 

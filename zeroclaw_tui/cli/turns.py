@@ -1,4 +1,4 @@
-"""`memory tail`: the turns that ZeroClaw recorded, each compared with a recall made now."""
+"""`memory tail`: print the turns that ZeroClaw recorded, each compared with a recall made now."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import output
-from zeroclaw_tui.cli.options import agent_given, moment_meant, option
+from zeroclaw_tui.cli.options import option, parse_time, single_agent
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.turns import ComparedTurn, TurnLog
 
 MAX_FIRST_TURNS = 10
-"""Turns that are shown before what comes, if --since does not ask for more."""
+"""The number of recorded turns to show before new ones, unless --since is given."""
 _MAX_QUERY_LENGTH = 400
 
 
@@ -35,25 +35,25 @@ _MAX_QUERY_LENGTH = 400
     concerns=("store", "recall", "vectors"),
     examples=("tail --since 12h", "tail --follow --json"),
 )
-async def tail(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Show the turns that ZeroClaw recorded, each compared with a recall made now; with --json a line a turn."""
+async def tail(library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Print the recorded turns, each compared with a recall made now; with --json one line per turn."""
     from zeroclaw_tui.curation.turns import follow, recorded
     from zeroclaw_tui.memory.days import moment
 
-    agent = agent_given(given)
-    since = None if given.since is None else moment(moment_meant(given.since, now))
+    agent = single_agent(args)
+    since = None if args.since is None else moment(parse_time(args.since, now))
     printed: set[str] = set()
-    if not given.follow:
-        await _print_turns(library, given, await recorded(library, since=since, agent=agent), printed)
+    if not args.follow:
+        await _print_turns(library, args, await recorded(library, since=since, agent=agent), printed)
         return DONE
     output.note("zeroclaw: Waiting for new turns. Press Ctrl-C to end.")
     async for log in follow(library, since=since, agent=agent, most=MAX_FIRST_TURNS if since is None else None):
-        await _print_turns(library, given, log, printed)
+        await _print_turns(library, args, log, printed)
     return DONE
 
 
-async def _print_turns(library: Library, given: argparse.Namespace, log: TurnLog, printed: set[str]) -> None:
-    """Print turns, and those remarks on the trace that were not printed before."""
+async def _print_turns(library: Library, args: argparse.Namespace, log: TurnLog, printed: set[str]) -> None:
+    """Print turns, and the remarks on the trace that were not printed before."""
     from zeroclaw_tui.curation.turns import compare
 
     broken = f"{counted(log.broken_lines, 'line')} of the trace could not be read." if log.broken_lines else ""
@@ -63,7 +63,7 @@ async def _print_turns(library: Library, given: argparse.Namespace, log: TurnLog
     printed.update(remarks)
     for turn in log.turns:
         compared = await compare(library, turn)
-        if given.json:
+        if args.json:
             output.document(compared.as_json(), compact=True)
         else:
             output.write_lines(_turn_lines(compared))
@@ -71,12 +71,12 @@ async def _print_turns(library: Library, given: argparse.Namespace, log: TurnLog
 
 
 def _turn_lines(compared: ComparedTurn) -> Iterator[Line]:
-    """A turn for people: the message, the agent, how many memories were sent, and what differs."""
+    """Yield the lines of a turn: time and agent, the message, the comparison, and the differences."""
     turn = compared.turn
     who = " · ".join(one_line(part) for part in (turn.agent, turn.channel, turn.session) if part)
-    asked = cut(one_line(turn.query[:_MAX_QUERY_LENGTH]), max(20, output.width() - 2)) or "(no message recorded)"
+    message = cut(one_line(turn.query[:_MAX_QUERY_LENGTH]), max(20, output.width() - 2)) or "(no message recorded)"
     yield Styled(f"{turn.moment.astimezone():%Y-%m-%d %H:%M:%S}  {who or 'no agent named'}", DIM)
-    yield Styled(f"  {asked}", BOLD)
+    yield Styled(f"  {message}", BOLD)
     sign, colour = {True: ("✓", GREEN), False: ("✗", RED), None: ("–", YELLOW)}[compared.equal]
     yield Styled(f"  {sign} {one_line(compared.sentence())}", colour)
     if compared.equal is False or (compared.equal is None and compared.changed_since):
@@ -84,7 +84,7 @@ def _turn_lines(compared: ComparedTurn) -> Iterator[Line]:
 
 
 def _difference_lines(sent: str, predicted: str) -> Iterator[Line]:
-    """What was sent and not predicted as +, what was predicted and not sent as -, what is in both without a sign."""
+    """Yield the diff: lines only sent as +, lines only predicted as -, common lines without a sign."""
     from zeroclaw_tui.memory.text_difference import diff_lines
 
     room = max(20, output.width() - 6)

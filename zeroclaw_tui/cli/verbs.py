@@ -1,7 +1,7 @@
-"""The verbs of `zeroclaw memory`: their table, parsers and help, and how one is answered.
+"""The verbs of `zeroclaw memory`: their table, parsers and help, and how they run.
 
-A verb is declared next to its function, with its options and its JSON document; GROUPS says what it does. Only the
-module of the verb that is called is imported, and its functions import what they need beyond options and output.
+A verb is declared next to its function, with its options and its JSON document; GROUPS has its one-line help. Only the
+module of the called verb is imported, and its functions import all but options and output themselves.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from zeroclaw_tui.cli.options import (
     Parser,
     add_common,
     first_word,
-    likely,
     open_options,
     option,
+    suggest,
 )
 from zeroclaw_tui.cli.output import answer as answer_with
 from zeroclaw_tui.cli.output import note, notes
@@ -86,15 +86,15 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "help": ("verbs", "Show a help page or the help of a command"),
     },
 }
-"""The verbs by what they are for: the module of this package, and what it does (imperative, without a full stop).
+"""The verbs by topic, each with its module in this package and its help (imperative, without a full stop).
 
-Here, so that the list of the verbs imports none of their modules.
+The table is here so that listing the verbs imports none of their modules.
 """
 _VERBS = {name: entry for verbs in GROUPS.values() for name, entry in verbs.items()}
 
 SHAPES = "<!-- the documents of the verbs -->"
 FIELDS = "<!-- the fields of a memory -->"
-"""Replaced in a page by the documents of all verbs, and by the fields of a memory."""
+"""Placeholders in help pages for the documents of all verbs, and for the fields of a memory."""
 _ABOUT = """\
 Browse and change what your agent remembers. Works directly on the store; no
 daemon needed. Reading never writes, and `undo` reverses every change.
@@ -115,37 +115,37 @@ CHANGED = (
     "{verb, backend, location, dry_run, count, action, until, entries, changed, missing, renamed, notes, also_found_in,"
     " cleaned}"
 )
-"""The document of every verb that changes memory."""
+"""The JSON document of every verb that changes memories."""
 _DECLARED: dict[str, Verb] = {}
 
 
 class Verb(NamedTuple):
-    """One verb. `name` has two words below `trash`."""
+    """A verb. The `name` has two words for those of `trash`."""
 
     name: str
     about: str
     shape: str
-    """The names of its JSON document."""
+    """The field names of its JSON document."""
     answers: Answer
     options: Sequence[AddOption] = ()
     examples: tuple[str, ...] = ()
-    """What can be typed behind `zeroclaw memory`."""
+    """Arguments after `zeroclaw memory`."""
     description: str = ""
-    """Shown in its help instead of `about`."""
+    """Replaces `about` in its help."""
     epilog: str = ""
     opens: Literal["store", "new store", "target", "config", "nothing"] = "store"
-    """What its function gets: an open store, one that is made where there is none, a target whose store may be missing,
-    or the configs for a verb that also answers where the store does not open."""
+    """What its function gets: an open store, one created if missing, a target whose store may be missing, or the
+    configs, for a verb that also works if the store does not open."""
     agents: str = ""
-    """What --agent means to it, as its help says; without a meaning it is refused."""
+    """The help of --agent; "" if the verb does not accept it."""
     concerns: tuple[Concern, ...] = ()
-    """Which of the config's warnings matter to it."""
-    heeds_version: bool = True
-    """Whether its answer depends on the ZeroClaw version."""
+    """The topics of config warnings that the verb prints."""
+    needs_version: bool = True
+    """Whether its result depends on the ZeroClaw version."""
 
 
 def verb(name: str, shape: str, options: Sequence[AddOption] = (), **more: Any) -> Callable[[Answer], Answer]:
-    """Declare the verb that the decorated function answers; `more` are fields of `Verb`."""
+    """Declare the decorated function as a verb; `more` are fields of `Verb`."""
 
     def declare(answers: Answer) -> Answer:
         _DECLARED[name] = Verb(name, _VERBS[name][1], shape, answers, options, **more)
@@ -155,7 +155,7 @@ def verb(name: str, shape: str, options: Sequence[AddOption] = (), **more: Any) 
 
 
 def named_verb(name: str) -> Verb | None:
-    """The verb of this name, its module imported."""
+    """Import the module of a verb, and return the verb; None for an unknown name."""
     if name not in _VERBS:
         return None
     import_module(f"zeroclaw_tui.cli.{_VERBS[name][0]}")
@@ -168,22 +168,22 @@ def every_verb() -> dict[str, Verb]:
 
 
 def memory_arguments(arguments: Sequence[str]) -> argparse.Namespace:
-    """Parse the words behind `zeroclaw memory`; `verb` is the name of the verb. Raises UsageError."""
+    """Parse the arguments after `zeroclaw memory`; `verb` is the name of the verb. Raises UsageError."""
     called, others = split_verb(arguments)
     if called is None:
         raise UsageError("No command given.", hint=_LISTED)
     try:
-        given = verb_parser(called).parsed(others)
+        args = verb_parser(called).parsed(others)
     except UsageError as error:
         raise removed_option(called.name, others) or error from None
-    if given.agent and not called.agents:
+    if args.agent and not called.agents:
         raise UsageError(f"`zeroclaw memory {called.name}` does not take --agent.", hint="Leave it out.")
-    given.verb, given.makes_store = called.name, called.opens in ("new store", "target")
-    return given
+    args.verb, args.makes_store = called.name, called.opens in ("new store", "target")
+    return args
 
 
 def split_verb(arguments: Sequence[str]) -> tuple[Verb | None, list[str]]:
-    """The verb among the words behind `memory`, if there is one, and the other words. Raises UsageError."""
+    """Find the verb in the arguments after `memory`, and return it with the other arguments. Raises UsageError."""
     others = list(arguments)
     at = first_word(others)
     if at is None:
@@ -207,13 +207,13 @@ def split_verb(arguments: Sequence[str]) -> tuple[Verb | None, list[str]]:
 
 
 def verbs_below(name: str) -> list[Verb]:
-    """The verbs of two words whose first is this."""
+    """The two-word verbs that start with this word."""
     names = [one for one in _VERBS if one.startswith(f"{name} ")]
     return [found for found in map(named_verb, names) if found is not None]
 
 
 def first_words() -> Iterator[tuple[str, str]]:
-    """What may follow `memory`, each with what it does; the verbs of two words are listed as one."""
+    """Yield the words that may follow `memory`, each with its help; two-word verbs are listed as one."""
     for name, (_, about) in _VERBS.items():
         first, *below = name.split()
         if not below or name == "trash list":
@@ -234,22 +234,22 @@ def verb_parser(called: Verb) -> Parser:
 
 
 def _unknown(name: str, known: Iterable[str]) -> UsageError:
-    near = likely(name, known)
+    near = suggest(name, known)
     shown = one_line(mask_secrets(name))[:_LONGEST_SHOWN]
     return UsageError(f"Unknown command: {shown}.", hint=f"Did you mean {near}? {_LISTED}" if near else _LISTED)
 
 
-def answer(given: argparse.Namespace) -> int:
-    """Run one verb and return its exit code. Raises InspectorError kinds."""
+def answer(args: argparse.Namespace) -> int:
+    """Run a verb, and return its exit code. Raises InspectorErrors."""
     import asyncio
     import gc
 
     gc.freeze()
     gc.enable()
-    return asyncio.run(_answer(given))
+    return asyncio.run(_answer(args))
 
 
-async def _answer(given: argparse.Namespace) -> int:
+async def _answer(args: argparse.Namespace) -> int:
     from datetime import datetime
 
     from zeroclaw_tui.curation.config_choice import configs_for
@@ -257,49 +257,49 @@ async def _answer(given: argparse.Namespace) -> int:
     from zeroclaw_tui.scoring.profiles import profile_for
 
     now = datetime.now().astimezone()
-    called = _DECLARED[given.verb]
-    if given.profile is not None:
-        profile = profile_for(given.profile)
-        if profile.newer is not None and called.heeds_version:
+    called = _DECLARED[args.verb]
+    if args.profile is not None:
+        profile = profile_for(args.profile)
+        if profile.newer is not None and called.needs_version:
             rules = f"using the rules of {profile.version}, the newest known"
             note(f"zeroclaw: ZeroClaw {profile.newer} is unknown; {rules}.")
     if called.opens == "nothing":
-        return await called.answers(None, given, now)
-    configs = configs_for(open_options(given))
+        return await called.answers(None, args, now)
+    configs = configs_for(open_options(args))
     _print_choice(configs)
     notes(configs[0].warnings_about(*called.concerns))
     if called.opens == "config":
-        return await called.answers(configs, given, now)
+        return await called.answers(configs, args, now)
     if called.opens == "store":
-        library = await open_library(configs[0], given.profile, may_be_missing=True, query_binary=called.heeds_version)
-        return await _answer_opened(called, library, given, now)
+        library = await open_library(configs[0], args.profile, may_be_missing=True, query_binary=called.needs_version)
+        return await _answer_opened(called, library, args, now)
     from zeroclaw_tui.curation.transfer.plan import Target
 
-    target = await Target.at(configs[0], given.profile)
+    target = await Target.at(configs[0], args.profile)
     if target.library is None and called.opens == "new store":
-        await _make(target, given)
+        await _make(target, args)
     if target.library is not None:
-        return await _answer_opened(called, target.library, given, now)
+        return await _answer_opened(called, target.library, args, now)
     try:
-        return await called.answers(target, given, now)
+        return await called.answers(target, args, now)
     finally:
         await target.close()
 
 
-async def _answer_opened(called: Verb, library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Run a verb on an open store, after what there is to say about the store."""
+async def _answer_opened(called: Verb, library: Library, args: argparse.Namespace, now: datetime) -> int:
+    """Run a verb on an open store, after printing notices about the store."""
     library.on_first_request(lambda sentence: note(f"zeroclaw: {sentence}"))
     sentences = [notice.sentence for notice in library.memory.about.notices if not notice.is_minor]
     try:
         notes(sentences)
-        # Without agents a recall is everybody's, and says so itself.
-        if given.agent and ("agents" not in library.memory.why_not or "recall" not in called.concerns):
-            await library.check_agents(given.agent)
+        # In a store without agents, a recall ignores the agent and says so itself.
+        if args.agent and ("agents" not in library.memory.why_not or "recall" not in called.concerns):
+            await library.check_agents(args.agent)
         if called.opens != "target":
-            return await called.answers(library, given, now)
+            return await called.answers(library, args, now)
         from zeroclaw_tui.curation.transfer.plan import Target
 
-        return await called.answers(Target.of(library), given, now)
+        return await called.answers(Target.of(library), args, now)
     except Refused as refused:
         if any(refused.message in sentence for sentence in sentences):
             refused.message = "The change was refused for that reason."
@@ -308,9 +308,9 @@ async def _answer_opened(called: Verb, library: Library, given: argparse.Namespa
         await library.close()
 
 
-async def _make(target: Target, given: argparse.Namespace) -> None:
-    """Make the store that the first memory is stored in, as the ZeroClaw of the config's version would."""
-    if given.read_only:
+async def _make(target: Target, args: argparse.Namespace) -> None:
+    """Create the store for the first memory, as ZeroClaw in the version of the config would."""
+    if args.read_only:
         raise Refused("--read-only refuses every write.", hint="Leave it out.")
     library = await target.make()
     note(f"zeroclaw: There was no store yet; {one_line(library.memory.about.location)} has been created.")
@@ -340,7 +340,7 @@ def memory_parser() -> Parser:
 
 
 def verbs_listed() -> str:
-    """The verbs by what they are for, each with its sentence."""
+    """List the verbs by topic, each with its help."""
     lines: list[str] = []
     for group, verbs in GROUPS.items():
         lines += ["", group, *(f"  {name:<14} {about}" for name, (_, about) in verbs.items())]
@@ -348,7 +348,7 @@ def verbs_listed() -> str:
 
 
 def topics() -> Iterator[tuple[str, str]]:
-    """Each page's name and title."""
+    """Yield the name and title of each help page."""
     for file in sorted(_folder().glob("*.md")):
         with file.open(encoding="utf-8") as page:
             yield file.stem, page.readline().partition(": ")[2].strip()
@@ -361,11 +361,11 @@ def topics() -> Iterator[tuple[str, str]]:
     opens="nothing",
     examples=("help scoring", "help trash restore"),
 )
-async def show(nothing: None, given: argparse.Namespace, now: datetime) -> int:
-    """Show the page of a topic, the help of a verb, or a list of the pages."""
-    text = _text(given.topic)
-    found = {"topic": " ".join(given.topic) or None, "text": text}
-    return answer_with(given, found, text.rstrip("\n").split("\n"))
+async def show(nothing: None, args: argparse.Namespace, now: datetime) -> int:
+    """Print the page of a topic, the help of a verb, or the list of pages."""
+    text = _text(args.topic)
+    found = {"topic": " ".join(args.topic) or None, "text": text}
+    return answer_with(args, found, text.rstrip("\n").split("\n"))
 
 
 def _folder() -> Path:
