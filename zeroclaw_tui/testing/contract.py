@@ -1,4 +1,4 @@
-"""What every Memory must do, as tests: subclass MemoryContract, StoreContract or a part of it, and give it a store."""
+"""Contract tests for every Memory: subclass MemoryContract, StoreContract or a part of it, and provide a store."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ _ORDERS = tuple(Sort(field, descending) for field in SortField for descending in
 
 
 class MemoryContract(Contract):
-    """Tests that each take an open `memory`, holding at least the contents that `expected` names."""
+    """Read tests on an open `memory` that has at least the contents in `expected`."""
 
     words = ("Rust", "beans", "same content")
-    """Queries that recall something."""
+    """Queries with results."""
 
     def expected(self) -> Collection[str]:
-        """The contents the memory holds, in any order."""
+        """The contents of the memory, in any order."""
         return [entry.content for entry in sample_entries()]
 
     async def prepare(self, memory: Memory) -> None:
@@ -252,28 +252,28 @@ VALUES: dict[str, Value] = {
     "content": "new content", "key": "new key", "category": "projects", "session_id": "telegram_2",
     "importance": 0.25, "pinned": 1, "namespace": "work",
 }  # fmt: skip
-"""Another value for each field that a store may be able to change."""
+"""A new value for each field that a store may be able to change."""
 
 
 async def made(memory: Memory, number: int = 0) -> Row:
-    """A memory just stored."""
+    """Store a new memory, and return its row."""
     return row_of(await create(memory, Draft(f"made {number}", f"made content {number}")))
 
 
 async def is_exact(memory: Memory) -> bool:
-    """Whether ids, times and every field come back after an undo; not in a store of the trait's verbs alone."""
+    """Whether an undo restores ids, times and all fields; false for a store with only the trait's verbs."""
     (stored,) = await memory.as_stored([Row("id", {"key": "key", "content": "content"})])
     return bool(stored.id) or memory.about.is_line_based
 
 
 async def restorable(memory: Memory) -> Counter[tuple[Any, ...]]:
-    """Every row, as far as this store brings it back."""
+    """All rows, reduced to the fields that an undo in this store restores."""
     state = await state_of(memory)
     return state if await is_exact(memory) else Counter(row[:4] for row in state.elements())
 
 
 def obstacle_of(result: ApplyResult, reason: str) -> Row:
-    """The row that a refused change met; nothing was written."""
+    """Assert that a change was refused without writing, and return the conflicting row."""
     (conflict,) = result.conflicts
     assert (result.written, conflict.reason) == (0, reason)
     assert conflict.existing is not None
@@ -281,7 +281,7 @@ def obstacle_of(result: ApplyResult, reason: str) -> Row:
 
 
 class WritableMemoryContract(Contract):
-    """Tests that each take an open `memory` of a few rows that may be written."""
+    """Write tests on an open `memory` with a few rows."""
 
     async def test_a_new_memory_is_stored_and_journaled(self, memory: Memory) -> None:
         count, journal = await memory.count(), JournalRecorder()
@@ -396,16 +396,16 @@ _ONE_LINE_TEXTS = (
     "Robert'); DROP TABLE memories; -- \"quoted\" \\ back", "evil \u202egnp.exe\u202c", "Z" + "\u0301" * 40,
     "0123456789 frog" * 70_000,
 )  # fmt: skip
-"""Texts every store must give back to the letter, the last one of a megabyte."""
+"""Texts that every store must return exactly; the last one has about a megabyte."""
 _AWKWARD_TEXTS = (
     "two\nlines", "a\r\nb\rc", "\x1b[31mred\x1b[2J", "tab\tand end ", "  indented", "- [ ] a list item", "# x",
     "\u00a0a blank that is none",
 )  # fmt: skip
-"""Texts that a store of lines may refuse or say it changes, and any other gives back to the letter."""
+"""Texts that a line-based store may refuse or change with a note, and that others must return exactly."""
 
 
 class VerbsContract(Contract):
-    """Tests that each take an open `memory` of a few rows, or none, that may be written."""
+    """Tests of the trait's verbs on an open, writable `memory`, which may be empty."""
 
     async def test_a_second_store_of_a_key_keeps_id_and_creation_time(self, memory: Memory) -> None:
         skip_if(why_fixed(memory, "key"))
@@ -481,11 +481,11 @@ NAMES = (
     "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "watch",
     "write", "atomic", "zeroclaw_forget", SUPERSEDED_BY, *EDITABLE,
 )  # fmt: skip
-"""What `why_not` can name."""
+"""The keys that `why_not` may have."""
 
 
 class CapabilityContract(Contract):
-    """Tests that each take an open `memory`, written or not, with rows or none."""
+    """Tests of `why_not` on any open `memory`."""
 
     async def test_whatever_it_cannot_do_has_a_sentence(self, memory: Memory) -> None:
         for name, why in memory.why_not.items():
@@ -503,49 +503,49 @@ class CapabilityContract(Contract):
 
 
 class ReadOnlyContract(CapabilityContract):
-    """Tests that each take an open `memory` that refuses to be written."""
+    """Tests on an open `memory` that refuses writes."""
 
     async def test_every_write_is_refused_with_a_reason(self, memory: Memory) -> None:
         assert "write" in memory.why_not
         before, stamps = await state_of(memory), await versions(memory, EVERYTHING)
-        for deed in (
+        for operation in (
             memory.store("contract_key", "contract content", "core"),
             create(memory, Draft("contract_key", "contract content")),
             delete(memory, stamps),
             memory.apply((), None, dry_run=True),
             *(edit(memory, stamp, {"content": "other"}) for stamp in stamps[:1]),
         ):
-            await raises(deed, Refused)
+            await raises(operation, Refused)
         assert await state_of(memory) == before
 
 
 class StoreContract(WritableMemoryContract, VerbsContract, CapabilityContract):
-    """Tests that each take an open `memory` of their own that may be written and holds a few rows."""
+    """All tests on an open, writable `memory` with a few rows."""
 
 
 PATIENCE_SECONDS = 30.0
-"""Longer than any verb over a few rows may take; what hangs fails here and not never."""
+"""The time limit for each group of verbs, so that a hanging verb fails."""
 
 
 class GoneContract(Contract, ABC):
-    """A test that takes an open `memory` that may be written and can go away, as a server or a file can."""
+    """A test on an open, writable `memory` that can become unavailable, like a server or a file."""
 
     secrets: tuple[str, ...] = ()
-    """What must be in no message: the password of the test's server, its key."""
+    """Texts that must not be in any message, such as the password or key of the test's server."""
 
     @abstractmethod
     async def take_down(self, memory: Memory) -> None:
-        """Take the store away: end the server, cut the connection, damage or remove the file."""
+        """Make the store unavailable: stop the server, cut the connection, damage or remove the file."""
 
     @abstractmethod
     async def bring_up(self, memory: Memory) -> None:
-        """Bring it back as it was."""
+        """Make the store available again, unchanged."""
 
     async def test_a_store_that_is_missing_is_reported_and_comes_back(self, memory: Memory) -> None:
         await self.fill(memory, numbered(30))
         before, shown, journal = await state_of(memory), await versions(memory, EVERYTHING), JournalRecorder()
         await self.take_down(memory)
-        deeds: tuple[Callable[[], Awaitable[object]], ...] = (
+        operations: tuple[Callable[[], Awaitable[object]], ...] = (
             lambda: memory.rows(Query(HANDLES, EVERYTHING, offset=5, limit=5)),
             memory.list,
             memory.count,
@@ -557,8 +557,8 @@ class GoneContract(Contract, ABC):
             lambda: memory.store("absent", "absent content", "core"),
         )
         async with asyncio.timeout(PATIENCE_SECONDS):
-            for deed in deeds:
-                self._check(await raises(deed(), InspectorError))
+            for operation in operations:
+                self._check(await raises(operation(), InspectorError))
             try:
                 assert not (await memory.health()).ok
             except InspectorError as error:

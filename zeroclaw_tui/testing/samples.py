@@ -1,4 +1,4 @@
-"""Memories that a backend must bring back unchanged: ordinary, awkward and hostile ones."""
+"""Memories that a backend must return unchanged: ordinary, awkward and hostile ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from zeroclaw_tui.memory.entry import MemoryEntry
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-"""The moment the samples lead up to."""
+"""The time shortly after the last sample."""
 
 _TEXTS: tuple[tuple[str, str, str, str | None], ...] = (
     ("lang", "Prefers Rust for tools and Python for plots", "core", None),
@@ -36,7 +36,7 @@ _TEXTS: tuple[tuple[str, str, str, str | None], ...] = (
 
 
 def sample_entries() -> tuple[MemoryEntry, ...]:
-    """The samples, oldest first, two days apart; times are in UTC with nine digits of fraction."""
+    """The samples, oldest first, about two days apart; times are in UTC with nine fractional digits."""
     entries: list[MemoryEntry] = []
     for number, (key, content, category, session_id) in enumerate(_TEXTS):
         moment = NOW - timedelta(days=2 * (len(_TEXTS) - number), hours=number % 5)

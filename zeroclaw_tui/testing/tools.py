@@ -1,4 +1,4 @@
-"""What the contracts share: running a test over a store, a recording journal, and short forms of changes."""
+"""Shared by the contracts: running a test on a store, a recording journal, and helpers for changes."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ Kind = TypeVar("Kind", bound=InspectorError)
 
 
 class Contract:
-    """Tests of one store each, `test_...(self, memory)`; a class with `new_memory` runs them itself."""
+    """Tests of a store, `test_...(self, memory)`; a class with `new_memory` runs them itself."""
 
     async def new_memory(self, folder: Path) -> Memory:
-        """A new and empty store that is in an empty folder, not yet opened; it is closed after the test."""
+        """Make a new, empty store in an empty folder, not yet opened; it is closed after the test."""
         raise NotImplementedError
 
     async def prepare(self, memory: Memory) -> None:
-        """Put into a new store what the tests expect there."""
+        """Fill a new store with the memories that the tests expect."""
 
     async def fill(self, memory: Memory, drafts: Sequence[Draft]) -> None:
-        """Put thousands of rows into the store, in that order; faster past the object, if you like."""
+        """Store thousands of memories in order; override it for a faster way around the object."""
         await fill(memory, drafts)
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -58,11 +58,11 @@ class Contract:
 
 
 def _run_by_itself(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[[Contract, Path], None]:
-    """The same test as a plain function of a folder, whatever plug-ins the test runner has."""
+    """Wrap a test into a plain function with a folder, independent of pytest plug-ins."""
 
     async def run_with_new_memory(contract: Contract, folder: Path) -> None:
         memory = await contract.new_memory(folder)
-        # Both are known where a plug-in is opened by its name.
+        # The factory sets both when it opens a plug-in by name.
         memory.name = memory.name or "plug-in"
         memory.about = memory.about._replace(location=memory.about.location or str(folder))
         await memory.open()
@@ -76,19 +76,19 @@ def _run_by_itself(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[[
     def run(self: Contract, tmp_path: Path) -> None:
         asyncio.run(run_with_new_memory(self, tmp_path))
 
-    # Otherwise pytest sees the parameters of the wrapped test.
+    # Otherwise pytest would see the parameters of the wrapped test.
     del run.__wrapped__
     return run
 
 
 def skip_if(why: str | None) -> None:
-    """Skip a test that a store cannot pass, with the store's reason; None or "" is no reason."""
+    """Skip a test that a store cannot pass, with the store's reason; None or "" does not skip."""
     if why:
         pytest.skip(f"does not apply: {why}")
 
 
 class JournalRecorder(Journal):
-    """What was journaled, numbered as a trash would; `then` is called after each record, on the same thread."""
+    """Records changes, numbered like a trash does; `then` is called after each record, on the same thread."""
 
     def __init__(self, then: Callable[[], object] = lambda: None) -> None:
         self.changes: list[RowChange] = []
@@ -97,7 +97,7 @@ class JournalRecorder(Journal):
 
     @property
     def memories(self) -> list[RowChange]:
-        """Those of memories; a store of files journals the files too."""
+        """The changes of memories; a store of files also journals files."""
         return [change for change in self.changes if change.row.table == MEMORIES]
 
     def record(self, changes: Sequence[RowChange]) -> None:
@@ -112,7 +112,7 @@ class JournalRecorder(Journal):
 
 
 async def create(memory: Memory, draft: Draft, journal: Journal | None = None, *, replace: bool = False) -> ApplyResult:
-    """Store a new memory; with `replace` in place of one of that key."""
+    """Store a new memory; with `replace` it may replace one with the same key."""
     changes, journal = [Change(None, draft)], journal or JournalRecorder()
     return await memory.apply(changes, journal, on_conflict="overwrite" if replace else "refuse")
 
@@ -120,7 +120,7 @@ async def create(memory: Memory, draft: Draft, journal: Journal | None = None, *
 async def edit(
     memory: Memory, row: Row | RowVersion, values: Mapping[str, Value], journal: Journal | None = None, **options: Any
 ) -> ApplyResult:
-    """Change values of a memory; `options` may have the vector of the new content."""
+    """Change values of a memory; `options` may include the vector of the new content."""
     changes = [Change(row, Edit(values, **options))]
     return await memory.apply(changes, journal or JournalRecorder(), on_conflict="refuse")
 
@@ -128,20 +128,20 @@ async def edit(
 async def delete(
     memory: Memory, rows: Sequence[Row | RowVersion], journal: Journal | None = None, **options: Any
 ) -> ApplyResult:
-    """Delete memories that still are as they were read."""
+    """Delete memories that have not changed since they were read."""
     return await memory.apply((Change(row, None) for row in rows), journal or JournalRecorder(), **options)
 
 
 async def undo(
     memory: Memory, changes: Sequence[RowChange], journal: Journal | None = None, **options: Any
 ) -> ApplyResult:
-    """Undo journaled changes, in this order; a conflict refuses all of them unless `options` say something else."""
+    """Undo journaled changes in this order; a conflict refuses all of them, unless `options` say otherwise."""
     every = (one for change in changes for one in undoing(change))
     return await memory.apply(every, journal or JournalRecorder(), **{"on_conflict": "refuse", **options})
 
 
 async def fill(memory: Memory, drafts: Iterable[Draft]) -> None:
-    """Store many memories in order, each in place of one of its key."""
+    """Store many memories in order, each replacing one with the same key."""
     await memory.apply((Change(None, draft) for draft in drafts), None, on_conflict="overwrite")
 
 
@@ -151,31 +151,31 @@ async def handles_of(memory: Memory, filter: MemoryFilter, sort: Sort) -> Sequen
 
 
 async def entries_of(memory: Memory, filter: MemoryFilter) -> Sequence[MemoryEntry]:
-    """All memories that a filter selects, with their whole content, the oldest stored first."""
+    """All memories that a filter selects, with full content, the oldest stored first."""
     return await memory.rows(Query(ENTRIES, filter, OLDEST_STORED))
 
 
 async def state_of(memory: Memory) -> Counter[tuple[Any, ...]]:
-    """Every row; the first four fields are those that the trait stores."""
+    """All rows, counted; their first four fields are those that the trait stores."""
     rows = await entries_of(memory, EVERYTHING)
     return Counter((row.key, row.content, row.category, row.session_id, *row.as_json().items()) for row in rows)
 
 
 def row_of(result: ApplyResult) -> Row:
-    """The row as it was written."""
+    """The written row of a successful change."""
     assert not result.skipped, result.conflicts[0].words
     return result.rows[0]
 
 
 def numbered(count: int) -> list[Draft]:
-    """So many drafts in three categories, each with its number."""
+    """Make `count` numbered drafts in three categories."""
     categories = ("core", "daily", "conversation")
     return [Draft(f"bulk {number:05}", f"bulk content {number:05}", categories[number % 3]) for number in range(count)]
 
 
-async def raises(deed: Awaitable[object], kind: type[Kind]) -> Kind:
-    """The error of this kind that it ends in; a sentence is in it."""
+async def raises(operation: Awaitable[object], kind: type[Kind]) -> Kind:
+    """Assert that an operation raises this kind of error with a message, and return the error."""
     with pytest.raises(kind) as caught:
-        await deed
+        await operation
     assert caught.value.message
     return caught.value
