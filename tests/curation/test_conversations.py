@@ -78,5 +78,5 @@ async def test_a_memory_without_a_session_is_found_by_its_text_alone(library):
     write_chat(root(library), SESSION, talk(3))
     found = await around(library, memory("question 2 about the ferry", at(2, 50)))
     assert found.messages[found.position].content == "question 2 about the ferry"
-    with pytest.raises(NotFound, match=r"sessions\.db holds nothing"):
+    with pytest.raises(NotFound, match=r"sessions\.db has no message"):
         await around(library, memory("Ferries matter.", at(2, 50)))

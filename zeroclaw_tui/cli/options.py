@@ -317,7 +317,7 @@ def single_agent(args: argparse.Namespace) -> str | None:
     """The only agent in the arguments, or None. Raises UsageError for several."""
     agents = tuple(dict.fromkeys(agent_names(args)))
     if len(agents) > 1:
-        raise UsageError(f"This takes one agent, and {len(agents)} are given.", hint="Pass one --agent.")
+        raise UsageError(f"Only one agent can be named, but {len(agents)} are given.", hint="Pass one --agent.")
     return agents[0] if agents else None
 
 

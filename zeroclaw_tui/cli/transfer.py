@@ -224,7 +224,7 @@ async def _carry_out(
 def _import_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
     name = one_line(plan.file.name)
     if not plan.brings(on_clash):
-        what = f"of {counted(plan.count)} in {name}" if plan.count else f"{name} holds no memory"
+        what = f"of {counted(plan.count)} in {name}" if plan.count else f"{name} has no memories"
         yield f"Nothing to import: {what}"
         yield from _fact_lines(plan, on_clash)
         return

@@ -248,8 +248,8 @@ async def _numbers(library: Library, args: argparse.Namespace) -> list[int]:
     ways = [bool(args.numbers), args.contains is not None, args.all]
     if sum(ways) != 1:
         raise UsageError(
-            "Restore what?" if not any(ways) else "Restore by one way at a time.",
-            hint="Give NUMBERs as `zeroclaw memory trash list` shows them, --contains TEXT or --all.",
+            "No memories given." if not any(ways) else "NUMBER, --contains and --all exclude each other.",
+            hint="Pass NUMBERs as `zeroclaw memory trash list` shows them, --contains TEXT or --all.",
         )
     found = list(dict.fromkeys(args.numbers)) or await library.trash.numbers(args.contains or "")
     if not found:

@@ -63,7 +63,7 @@ async def around(library: Library, entry: MemoryEntry, messages: int = AROUND) -
     found = await read_in_thread(file, partial(_find, entry=entry, around=messages))
     if found is None:
         session = f"has no session {one_line(entry.session_id)[:60]} any more and " if entry.session_id else ""
-        raise NotFound(f"sessions.db {session}holds nothing that this memory was made of.", hint=_HINT)
+        raise NotFound(f"sessions.db {session}has no message that this memory comes from.", hint=_HINT)
     return found
 
 

@@ -383,7 +383,7 @@ async def repair_finding(
     if library is None:
         raise Refused("The store is not open, so nothing can be repaired in it.", hint=finding.by_hand)
     if repair == "fill vectors":
-        raise Refused("Vectors are sent for.", hint="Run `zeroclaw memory reindex`, which shows what is sent where.")
+        raise Refused("Creating vectors may send texts to a provider.", hint=_REINDEX)
     await asyncio.to_thread(require_writable, config)
     database = require_database(library.memory)
     if repair == "compact":

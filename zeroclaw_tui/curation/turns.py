@@ -54,9 +54,9 @@ _CREDENTIAL = re.compile(
     r"""["']?\s*[:=]\s*(?:"([^"]{8,})"|'([^']{8,})'|([a-zA-Z0-9_\-\./+=]{8,}))""",
     re.IGNORECASE,
 )
-_NO_REQUEST = 'The trace holds no request: ZeroClaw 0.8.2 and later record it with log_llm_request_payload = "full".'
-_CUT = 'The request was cut in the trace: with log_llm_request_payload = "full" it is whole.'
-_NO_MESSAGE = "The request in the trace has no message of a user."
+_NO_REQUEST = 'The trace has no request: ZeroClaw 0.8.2 and later record it with log_llm_request_payload = "full".'
+_CUT = 'The request was cut in the trace: log_llm_request_payload = "full" records all of it.'
+_NO_MESSAGE = "The request in the trace has no user message."
 _SCHEDULED = ("[cron:", "[heartbeat task")
 _POLL_SECONDS = 0.25
 """Seconds between two reads while the files are followed."""
@@ -65,7 +65,7 @@ _READ_SINCE = (0, 8, 0)
 _TURNS_ON = (
     "No turn is recorded. In [observability] of config.toml, "
     'log_persistence = "rolling", log_persistence_max_entries = 10000 and log_llm_request_payload = "full" turn '
-    "recording on (ZeroClaw 0.8.2 and later); then restart ZeroClaw. The trace holds your chats."
+    "recording on (ZeroClaw 0.8.2 and later); then restart ZeroClaw. The trace contains your chats."
 )
 
 

@@ -32,7 +32,7 @@ def matcher_for(contents: Sequence[str], typed: str = "") -> TextMatcher:
     texts = [*_long(contents), *([typed] if typed.strip() else [])]
     if contents and not texts:
         raise UsageError(
-            f"A text of less than {SHORT} characters occurs everywhere.",
+            f"Texts of fewer than {SHORT} characters occur everywhere.",
             hint="Delete the memory instead, or type a longer text to erase.",
         )
     return TextMatcher(texts)

@@ -50,9 +50,9 @@ class TextMatcher:
     def __init__(self, texts: Iterable[str]) -> None:
         chosen = list(dict.fromkeys(composed(text).strip(WHITE_SPACE) for text in texts))
         if not chosen or "" in chosen:
-            raise UsageError("There is no text to erase.", hint="Give it, or - to read it from stdin.")
+            raise UsageError("No text to erase was given.", hint="Pass a text, or - to read it from stdin.")
         if any(len(text.encode("utf-8", "surrogatepass")) < MIN_LENGTH for text in chosen):
-            raise UsageError(f"A text of less than {MIN_LENGTH} bytes occurs everywhere.", hint="Give more of it.")
+            raise UsageError(f"Texts of fewer than {MIN_LENGTH} bytes occur everywhere.", hint="Use a longer text.")
         self.texts = chosen[:MAX_TEXTS]
         self.remark = ""
         if len(chosen) > MAX_TEXTS:

@@ -26,8 +26,8 @@ from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line
 
-_PACKED = "It is packed, so its content was not searched: unpack it, or delete it."
-_DAMAGED = "It should be a SQLite database, but it is none: delete it while ZeroClaw is stopped, or restore a backup."
+_PACKED = "It is compressed, so its content was not searched: unpack it, or delete it."
+_DAMAGED = "It should be a SQLite database, but it is not: delete it while ZeroClaw is stopped, or restore a backup."
 _LINES = "Every line that contains it is deleted."
 DELETED_WITH = {
     "memories": ("id", "key", "content"),
