@@ -146,7 +146,7 @@ def is_quiet(args: argparse.Namespace) -> bool:
 
 
 def restore(install: Install, args: argparse.Namespace) -> int:
-    """List the backups or restore one, and return the exit code. Raises InspectorErrors."""
+    """List the backups or restore one, and return the exit code. Raises InspectorError."""
     from zeroclaw_tui.config.save import list_backups
 
     config_file = install.config_file
@@ -233,7 +233,7 @@ class TestFailed(InspectorError):
 
 
 def onboard(args: argparse.Namespace) -> int:
-    """Restore, ask, or apply the options, and return the exit code. Raises InspectorErrors."""
+    """Restore, ask, or apply the options, and return the exit code. Raises InspectorError."""
     check_combination(args)
     if args.restore is not None:
         return restore(_the_install(args), args)

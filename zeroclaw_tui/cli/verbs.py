@@ -240,7 +240,7 @@ def _unknown(name: str, known: Iterable[str]) -> UsageError:
 
 
 def answer(args: argparse.Namespace) -> int:
-    """Run a verb, and return its exit code. Raises InspectorErrors."""
+    """Run a verb, and return its exit code. Raises InspectorError."""
     import asyncio
     import gc
 

@@ -68,7 +68,7 @@ REPAIR_STEPS: Mapping[RepairName, tuple[str, ...]] = {
         "Create the embeddings with the configured model, in small batches. You can stop and continue at any time.",
     ),
 }
-"""What each repair does after the backup."""
+"""The steps of each repair after the backup."""
 
 MAX_BACKUPS = 5
 _FOLDER = "backups"

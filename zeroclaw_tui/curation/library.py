@@ -82,7 +82,7 @@ def profile_for_new_store(config: MemoryConfig, option: str | None) -> ScoringPr
 
 @dataclass(eq=False, repr=False)
 class Library:
-    """An open store. Its methods only read, and may raise InspectorError kinds; `curation/changes.py` writes."""
+    """An open store. Its methods only read, and may raise InspectorError; `curation/changes.py` writes."""
 
     config: MemoryConfig
     memory: Memory

@@ -78,7 +78,7 @@ def read_tests(file: Path) -> tuple[RecallTest, ...]:
 
 
 def _mistake(table: Mapping[str, Any]) -> str:
-    """What is wrong with a [[query]] table; "" if nothing is."""
+    """Check a [[query]] table, and return its mistake; "" if there is none."""
     for name, value in table.items():
         if name in _KEY_FIELDS:
             keys = [value] if isinstance(value, str) else value

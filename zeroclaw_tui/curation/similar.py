@@ -65,7 +65,7 @@ async def similar_memories(
     """Find the memories nearest to an entry, by its stored vector (no network), or to a text; else by rare words.
 
     Superseded memories are left out, and those of agents not in `agents`, if given; no threshold or session applies.
-    Raises InspectorError kinds, SearchInterrupted.
+    Raises InspectorError, SearchInterrupted.
     """
     memory, vector, reason = library.memory, None, library.memory.why_not.get("vectors", "This memory has no vector.")
     if entry is None:

@@ -372,7 +372,7 @@ def _memories(block: str) -> str:
 
 
 async def compare(library: Library, turn: Turn) -> ComparedTurn:
-    """Compare the turn with a recall made now. Raises InspectorError kinds."""
+    """Compare the turn with a recall made now. Raises InspectorError."""
     trial = trial_of_turn(library, turn)
     if turn.sent is None and not turn.query.strip():
         # A recall for a blank message would list the newest memories, not those for the unrecorded message.

@@ -156,13 +156,13 @@ class InspectorApp(TypeAhead[int]):
     # These methods import lazily, after the first frame.
 
     def find_configs(self, options: OpenOptions) -> tuple[MemoryConfig, ...]:
-        """Find the installs that match the options, the one to open first. Raises InspectorErrors."""
+        """Find the installs that match the options, the one to open first. Raises InspectorError."""
         from zeroclaw_tui.curation.config_choice import configs_for
 
         return configs_for(options)
 
     async def open_library(self, config: MemoryConfig) -> Library:
-        """Open the store of an install. Raises InspectorErrors."""
+        """Open the store of an install. Raises InspectorError."""
         from zeroclaw_tui.curation.library import open_library
 
         return await open_library(config, self._options.profile)
@@ -335,7 +335,7 @@ class InspectorApp(TypeAhead[int]):
         await self._take_over(library, View((("agent", agent),) if agent else ()))
 
     async def _opened(self) -> Library:
-        """Open the store, and check that the agent of the options exists. Raises InspectorErrors."""
+        """Open the store, and check that the agent of the options exists. Raises InspectorError."""
         library, agent = await self.open_library(self._configs[0]), self._options.agent
         try:
             if agent is not None:

@@ -116,7 +116,7 @@ async def import_planned(
 async def copy_to(
     app: App[Any], library: Library, candidate: Candidate, profile: str | None, patience: float
 ) -> str | None:
-    """Compare, ask, copy and verify; returns the report, None if cancelled. Raises InspectorErrors."""
+    """Compare, ask, copy and verify; returns the report, None if cancelled. Raises InspectorError."""
     from zeroclaw_tui.curation.transfer.copy import copy_memories, plan_copy
 
     target = await Target.at(candidate.config, profile)

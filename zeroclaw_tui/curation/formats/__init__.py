@@ -1,1 +1,1 @@
-"""The files that memories come in: our own, and those of other tools."""
+"""The file formats of memories: our own, and those of other tools."""

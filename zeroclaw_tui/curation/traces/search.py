@@ -283,7 +283,7 @@ async def scan_files(library: Library, matcher: TextMatcher, *, everything: bool
 def look_into(file: PlacedFile, matcher: TextMatcher, check: Check, *, free_pages: bool) -> tuple[int, str]:
     """Count the rows of a database, or the occurrences in the bytes of a file, that have a text; or say why not.
 
-    With `free_pages` a database without such rows is searched by bytes. Blocks. Raises OSError and InspectorErrors.
+    With `free_pages` a database without such rows is searched by bytes. Blocks. Raises OSError and InspectorError.
     """
     if sqlite.raw_bytes(file.path, max(map(len, _PACKED_STARTS))).startswith(_PACKED_STARTS):
         return 0, _PACKED

@@ -24,7 +24,7 @@ from zeroclaw_tui.tui.widgets.table_list import MARKED
 
 async def clean(app: App[Any], library: Library, copies: Sequence[TextPlace], patience: float) -> str | None:
     """Show the places, and clean them after confirmation; returns the report, None if nothing was cleaned. Runs in a
-    worker. Raises InspectorErrors."""
+    worker. Raises InspectorError."""
     chosen = [] if library.read_only_because else [copy for copy in copies if copy.can_clean]
     title = f"The text is still in {counted(len(copies), 'place')}" if copies else "No other copies were found."
     body = Content.assemble(shown_line(library.read_only_because or ""), *_places(copies))
@@ -44,7 +44,7 @@ async def erase(
 ) -> EraseReport | None:
     """Ask for a text to erase with the marked memories, show all places, ask for a typed confirmation, and report the
     result; None if nothing was erased. Without marks and text, the memory `here` is erased. Runs in a worker. Raises
-    InspectorErrors."""
+    InspectorError."""
     what, asks = "a text", "The text to erase (case-insensitive)."
     if marked:
         what = f"{counted(len(marked))} and {'its' if len(marked) == 1 else 'their'} text"

@@ -222,7 +222,7 @@ class EditorScreen(Dialog[Outcome]):
         self._say(problem)
 
     async def _write(self, base: Row | None, values: Mapping[str, Value]) -> Outcome:
-        """Change these fields of the row `base`, or store a new memory. Raises InspectorErrors."""
+        """Change these fields of the row `base`, or store a new memory. Raises InspectorError."""
         if base is not None:
             return await edit_memory(self._library, base.id, Edit(dict(values)), base.fingerprint)
         # Empty fields get the store's default.
