@@ -141,7 +141,7 @@ async def test_packed_and_binary_files_are_reported_and_left_and_links_kept(alon
     assert set(why) == {"picture.png"}
     assert "cannot be cut out" in why["picture.png"]
     assert report.erased[0].kind == "store"
-    assert ["packed" in one.why for one in report.scan.skipped if one.place.endswith("old.log.gz")] == [True]
+    assert ["compressed" in one.why for one in report.scan.skipped if one.place.endswith("old.log.gz")] == [True]
     assert tomllib.loads(backup.read_text()) == {"memory": {"backend": "sqlite"}, "identity": {"name": "[removed]"}}
     assert ((alone.root / "USER.md").is_symlink(), real.read_text()) == (True, "- stays\n")
 
