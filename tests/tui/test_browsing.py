@@ -27,7 +27,7 @@ from zeroclaw_tui.tui.themes import first_theme
 from zeroclaw_tui.tui.view import AGES, View
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
-from zeroclaw_tui.tui.widgets.lines import scoring_words
+from zeroclaw_tui.tui.widgets.lines import scoring_text
 
 
 async def test_a_first_look_has_the_rows_in_focus_and_names_another_install(
@@ -286,14 +286,14 @@ def test_a_shortened_path_fits_and_keeps_its_end(path: str, cells: int) -> None:
 
 def test_the_header_says_how_recall_scores_and_takes_no_assumed_version_for_a_fact(tmp_path: Path) -> None:
     library = sample_library(SampleMemory(), sample_config(tmp_path))
-    assert scoring_words(library) == "sqlite · scoring 0.6.2 (assumed) · hybrid 0.7 / 0.3"
+    assert scoring_text(library) == "sqlite · scoring 0.6.2 (assumed) · hybrid 0.7 / 0.3"
     library.profile = ProfileChoice.from_version("0.8.5", "saved")
-    assert scoring_words(library).startswith("sqlite · 0.8.5 scored as 0.8.4 (saved")
+    assert scoring_text(library).startswith("sqlite · 0.8.5 scored as 0.8.4 (saved")
     for mode, words in (("bm25", "keyword only"), ("embedding", "vectors only")):
         library.settings = library.settings._replace(search_mode=mode)
-        assert f"{words}: search_mode is {mode}" in scoring_words(library)
+        assert f"{words}: search_mode is {mode}" in scoring_text(library)
     own = sample_library(InMemory(), sample_config(tmp_path, backend="in-memory", zeroclaw_backend="markdown"))
-    assert scoring_words(own) == "in-memory (ZeroClaw would use markdown) · its own ranking"
+    assert scoring_text(own) == "in-memory (ZeroClaw would use markdown) · its own ranking"
 
 
 @pytest.mark.parametrize("days", [0.2, 0.99, 1.01, 6.9, 7.1, 29.9, 30.1, 400])

@@ -60,7 +60,7 @@ class Tried(NamedTuple):
         return tuple(one for one in SETTINGS if repr(one.get(self.now)) != repr(one.get(self.before)))
 
     @property
-    def changed_words(self) -> str:
+    def changes_text(self) -> str:
         """The modified settings in a few words: "threshold 0.31, limit 6"; "" if there are none."""
         return ", ".join(f"{setting.name} {setting.words(setting.get(self.now))}" for setting in self.changed)
 

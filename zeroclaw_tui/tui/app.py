@@ -25,7 +25,7 @@ from textual.worker import WorkerError, WorkerFailed
 from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError, NoInstall, NothingYet
 from zeroclaw_tui.memory.text import mask_secrets, one_line, with_tilde
 from zeroclaw_tui.tui.commands import ROOM_COMMANDS, Command, Palette, Room, RoomCommands, say_after, show_failure
-from zeroclaw_tui.tui.format import shown_words
+from zeroclaw_tui.tui.format import safe_text
 from zeroclaw_tui.tui.themes import ANSI_DARK, ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme, own_variables
 from zeroclaw_tui.tui.typeahead import TypeAhead
 from zeroclaw_tui.tui.view import Pace, View
@@ -95,10 +95,10 @@ class StartRoom(Room[None]):
         if error is None:
             self.query_one(Empty).show("Opening …")
         else:
-            title = f"{'' if is_first_start else '✗ '}{shown_words(error.title)}"
-            sentences = [shown_words(error.message), shown_words(error.hint)]
+            title = f"{'' if is_first_start else '✗ '}{safe_text(error.title)}"
+            sentences = [safe_text(error.message), safe_text(error.hint)]
             if snapshot is not None:
-                sentences.append(f"{shown_words(str(snapshot))} has memories. Press S to create the database from it.")
+                sentences.append(f"{safe_text(str(snapshot))} has memories. Press S to create the database from it.")
             self.query_one(Empty).show(title, "\n\n".join(filter(None, sentences)))
         self.refresh_bindings()
 
@@ -383,7 +383,7 @@ class InspectorApp(TypeAhead[int]):
         except InspectorError as error:
             # The screen stays, and the previous store stays open.
             still_open = " The previous store is still open." if self._library else ""
-            words = f"{shown_words(str(error))}{still_open}"
+            words = f"{safe_text(str(error))}{still_open}"
             self.notify(words, title=error.title, severity="error", markup=False)
             return
         browser = self._browser

@@ -29,7 +29,7 @@ from textual.worker import Worker
 from zeroclaw_tui.config.locations import config_dir_option, shell_path
 from zeroclaw_tui.config.real_binary import runnable, runnable_command
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
-from zeroclaw_tui.tui.format import fit, shorten_path, shown_words
+from zeroclaw_tui.tui.format import fit, safe_text, shorten_path
 from zeroclaw_tui.tui.themes import ACCENT, HIGHLIGHT, MUTED, STRONG, STRONG_ACCENT, clickable
 
 if TYPE_CHECKING:
@@ -351,17 +351,17 @@ def say_after(node: MessagePump, patience: float, say: Callable[[], None]) -> It
 
 def inform(node: Widget, sentence: str) -> None:
     """Show what was done."""
-    node.notify(shown_words(runnable(sentence)), markup=False)
+    node.notify(safe_text(runnable(sentence)), markup=False)
 
 
 def warn(node: Widget, sentence: str, title: str = "") -> None:
     """Show what was not done."""
-    node.notify(shown_words(runnable(sentence)), title=title, severity="warning", markup=False)
+    node.notify(safe_text(runnable(sentence)), title=title, severity="warning", markup=False)
 
 
 def show_failure(node: Widget | App[Any], error: InspectorError) -> None:
     """Show an error and what to do next."""
-    node.notify(shown_words(runnable(str(error))), title=error.title, severity="error", markup=False)
+    node.notify(safe_text(runnable(str(error))), title=error.title, severity="error", markup=False)
 
 
 def store_options(library: Library) -> str:
@@ -456,7 +456,7 @@ class RoomCommands(Provider):
     def _line(self, found: PaletteCommand) -> Content:
         """The keys, name and title of a command; below them why it is not available, else the text of `_more`."""
         reason = found.room.why_dimmed(found.command.id)
-        is_dimmed, more = reason is not None, shown_words(reason or self._more(found))
+        is_dimmed, more = reason is not None, safe_text(reason or self._more(found))
         keys = (fit(found.keys, _KEY_CELLS), MUTED if is_dimmed else ACCENT)
         name = (fit(found.command.name, _NAME_CELLS), MUTED if is_dimmed else STRONG)
         line = Content.assemble(keys, name, (found.command.title, MUTED if is_dimmed else ""))

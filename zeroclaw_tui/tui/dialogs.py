@@ -262,7 +262,7 @@ def review_question(change: SettingChange, effect: str = "") -> Question[bool]:
 def field_changes(old: MemoryEntry, new: MemoryEntry) -> list[tuple[str, str, str]]:
     """The changed fields except the content: name, old value and new value."""
     return [
-        (name.removesuffix("_id").replace("_", " "), _field_words(getattr(old, name)), _field_words(getattr(new, name)))
+        (name.removesuffix("_id").replace("_", " "), _field_text(getattr(old, name)), _field_text(getattr(new, name)))
         for name in _FIELDS
         if getattr(old, name) != getattr(new, name)
     ]
@@ -285,7 +285,7 @@ def difference_content(old: MemoryEntry, new: MemoryEntry) -> Content:
     return Content("\n").join(parts)
 
 
-def _field_words(value: object) -> str:
+def _field_text(value: object) -> str:
     if value is None or value == "":
         return "(none)"
     if isinstance(value, bool):

@@ -102,12 +102,12 @@ def shorten_path(path: str, cells: int) -> str:
     return "…" + (tail[slash:] if 0 <= slash < len(tail) // 2 else tail)
 
 
-def shown_words(text: str) -> str:
+def safe_text(text: str) -> str:
     """Prepare a sentence with paths, keys or values for display: cleaned, masked, home folder as a tilde."""
     return display_text(mask_secrets(with_tilde(text)))
 
 
-def shown_line(text: str, most: int = 2_000) -> str:
+def safe_line(text: str, most: int = 2_000) -> str:
     """Prepare any text for display on one line of at most `most` cells: cleaned, masked, cut with "…"."""
     return cut(one_line(mask_secrets(text[: 4 * most])), most)
 

@@ -20,7 +20,7 @@ from zeroclaw_tui.memory.errors import InspectorError, NotFound
 from zeroclaw_tui.memory.query import EXCERPTS, Query
 from zeroclaw_tui.memory.text import counted, cut, one_line
 from zeroclaw_tui.tui.commands import Change, Room, inform, say_after, store_options, warn
-from zeroclaw_tui.tui.format import fit, shown_words
+from zeroclaw_tui.tui.format import fit, safe_text
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.typeahead import TypeAhead
 from zeroclaw_tui.tui.view import Pace
@@ -130,13 +130,13 @@ class StoreRoom(Room[bool]):
         shown = max(3, min(12, self.app.size.height - 20))
         handles = [stamp.handle for stamp in plan.stamps[:shown]]
         first = await library.memory.rows(Query(EXCERPTS, handles=handles))
-        what = key_words(masked(first[0].key)) if plan.count == len(first) == 1 else counted(plan.count)
+        what = key_text(masked(first[0].key)) if plan.count == len(first) == 1 else counted(plan.count)
         content = await asyncio.to_thread(_removal_content, library, plan, first)
         question = confirmation(f"Delete {what}?", content, plan.count, "delete")
         if not await self.app.push_screen_wait(question):
             return None
         work = partial(remove_memories, library, plan, "forget" if plan.count == 1 else "purge")
-        key = key_words(plan.stamps[0].key) if plan.count == 1 else ""
+        key = key_text(plan.stamps[0].key) if plan.count == 1 else ""
         sentence = f"Deleting {counted(plan.count)}"
         return await self.carry_out(sentence, plan.count, work, lambda outcome: outcome.report(" · u", what=key))
 
@@ -250,7 +250,7 @@ def _removal_content(library: Library, plan: PurgePlan, first: Sequence[MemoryEn
     facts = "\n".join([*plan.sentences(), " ".join(filter(None, remarks))])
     parts: list[str | tuple[str, str]] = [(facts, MUTED), "\n"]
     for entry in first:
-        key, text = key_words(masked(entry.key)), one_line(masked(entry.content[:_MAX_TEXT])) or EMPTY_CONTENT
+        key, text = key_text(masked(entry.key)), one_line(masked(entry.content[:_MAX_TEXT])) or EMPTY_CONTENT
         if plan.count == 1:
             parts.append(f"\n{cut(text, _MAX_LINE)}")
         else:
@@ -267,7 +267,7 @@ def restore_question(conflicts: Conflicts) -> Question[OnConflict]:
 
     parts: list[Content] = []
     for found in conflicts.found[:_MAX_CONFLICTS]:
-        parts.append(Content(shown_words(found.words)))
+        parts.append(Content(safe_text(found.words)))
         if found.existing is not None:
             parts.append(difference_content(found.existing.entry(), found.wanted.entry()))
     more = conflicts.total - _MAX_CONFLICTS
@@ -281,6 +281,6 @@ def restore_question(conflicts: Conflicts) -> Question[OnConflict]:
     return Question(title, Content("\n").join(parts), "Cancel", answers)
 
 
-def key_words(key: str) -> str:
+def key_text(key: str) -> str:
     """A key as part of a sentence."""
     return cut(one_line(key[: 4 * _MAX_KEY]), _MAX_KEY) or EMPTY_KEY

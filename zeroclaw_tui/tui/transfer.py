@@ -28,8 +28,8 @@ from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, size_shown
 from zeroclaw_tui.tui.commands import show_failure
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, path_form, path_typed, with_progress, yes_or_no
-from zeroclaw_tui.tui.format import shown_words
-from zeroclaw_tui.tui.store_room import key_words
+from zeroclaw_tui.tui.format import safe_text
+from zeroclaw_tui.tui.store_room import key_text
 from zeroclaw_tui.tui.themes import MUTED, WARNING
 from zeroclaw_tui.tui.view import FINDS, Mode, View
 
@@ -44,7 +44,7 @@ _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 
 async def export_shown(app: App[Any], library: Library, view: View, now: datetime, patience: float) -> str | None:
     """Ask for the file, and export the listed memories; returns the report, None if cancelled."""
-    chosen, narrowed = view.listing_filter(now), _narrowed_words(view)
+    chosen, narrowed = view.listing_filter(now), _filter_text(view)
     count = await count_matching(library.memory, chosen)
     if hidden := await library.superseded_hidden(chosen):
         narrowed = f"{narrowed}\n{superseded_sentence(hidden, way='“superseded” in the facets takes')}"
@@ -53,7 +53,7 @@ async def export_shown(app: App[Any], library: Library, view: View, now: datetim
         return Content(_FORMATS[_format(path_typed(values["path"]))])
 
     fields = [
-        Field("path", "to", shown_words(str(Path.home() / f"zeroclaw-memories-{now:%Y-%m-%d}.jsonl"))),
+        Field("path", "to", safe_text(str(Path.home() / f"zeroclaw-memories-{now:%Y-%m-%d}.jsonl"))),
         *([] if "vectors" in library.memory.why_not else [Field("vectors", "vectors", "no", ("no", "yes"))]),
     ]
     form = Form(f"Export {counted(count)}?", Content.styled(narrowed, MUTED), fields, below, does="export")
@@ -64,14 +64,14 @@ async def export_shown(app: App[Any], library: Library, view: View, now: datetim
     how = _format(path)
     vectors = values.get("vectors") == "yes" and how == "jsonl"
     is_there = await asyncio.to_thread(path.exists)
-    body = Content(f"{shown_words(str(path))} already exists. Its content will be lost.")
+    body = Content(f"{safe_text(str(path))} already exists. Its content will be lost.")
     if is_there and not await app.push_screen_wait(yes_or_no("Replace this file?", body, "Replace")):
         return None
     export = partial(export_file, library, chosen, path, how, vectors=vectors, overwrite=is_there)
     done = await with_progress(app, f"Exporting {counted(count)}", count, patience, export)
     # Vectors were left out of JSONL by choice. The path is last, without a full stop that could wrap.
     lost = "" if how == "jsonl" else f". {' '.join(done.lost)}"
-    return shown_words(f"{counted(done.count)}, {size_shown(done.size)}, exported to {path}{lost}")
+    return safe_text(f"{counted(done.count)}, {size_shown(done.size)}, exported to {path}{lost}")
 
 
 def _format(path: Path) -> ExportFormat:
@@ -155,7 +155,7 @@ async def make_from_snapshot(
         show_failure(app, error)
         return
     body = Content.assemble(
-        f"{NAME} has {counted(plan.new)}.\n{shown_words(str(config.database))} will be created with them.",
+        f"{NAME} has {counted(plan.new)}.\n{safe_text(str(config.database))} will be created with them.",
         *((f"\n\n{_line(sentence)}", MUTED) for sentence in plan.notes),
         ("\n\nThe snapshot is not changed.", MUTED),
     )
@@ -177,7 +177,7 @@ async def _make(app: App[Any], target: Target, plan: Plan, then: Callable[[], ob
     then()
 
 
-def _narrowed_words(view: View) -> str:
+def _filter_text(view: View) -> str:
     """Describe which memories the list shows."""
     parts = [chip.words for chip in view.chips]
     if view.mode in FINDS and view.query:
@@ -202,7 +202,7 @@ def _plan_body(plan: Plan) -> Content:
     """Describe a plan: new memories, existing ones, what is created first, and what gets lost."""
     parts: list[str | tuple[str, str]] = [" · ".join(plan.counts())]
     if plan.samples:
-        keys = first_names(list(map(key_words, plan.samples)), plan.taken, most=4, longest=24)
+        keys = first_names(list(map(key_text, plan.samples)), plan.taken, most=4, longest=24)
         parts.append((f"\nAlready in use: {keys}", MUTED))
     if plan.makes:
         parts.append(f"\n{_line(plan.makes)}")
@@ -230,4 +230,4 @@ def _answers(plan: Plan, verb: str, where: str, trash: str) -> list[Answer[OnCla
 
 def clean(text: str) -> str:
     """A path, an address or a server's message as one line without secrets."""
-    return one_line(shown_words(text))
+    return one_line(safe_text(text))

@@ -29,7 +29,7 @@ NO_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
 PARTS: tuple[Part, ...] = ("category", "session", "agent", "namespace", "age", "superseded")
 _SINGLE: tuple[Part, ...] = ("age", "superseded")
 """Parts with at most one selected value."""
-EmptyWords = tuple[str, str, tuple[tuple[str, str], ...]]
+EmptyMessage = tuple[str, str, tuple[tuple[str, str], ...]]
 Narrowed = tuple[tuple[Part, str], ...]
 
 
@@ -187,7 +187,7 @@ class View:
     def chips(self) -> tuple[Chip, ...]:
         """The selected values as chips, in the order of the facets."""
         chosen = sorted(self.narrowed, key=lambda one: PARTS.index(one[0]))
-        return tuple(Chip(*one, _CHIPS.get(one) or value_words(*one)) for one in chosen)
+        return tuple(Chip(*one, _CHIPS.get(one) or value_text(*one)) for one in chosen)
 
     def listing_filter(self, now: datetime) -> MemoryFilter:
         """The filter of the list at a given time, including the text if the mode filters."""
@@ -231,13 +231,13 @@ class View:
         return tuple(chip for chip in self.chips if self.is_similar or chip.part not in known)
 
 
-def order_words(sort: Sort) -> str:
+def order_text(sort: Sort) -> str:
     """The description of an order above the list."""
     first, words, turned = next(order for order in ORDERS if order[0].field is sort.field)
     return words if sort == first else turned
 
 
-def value_words(part: Part, value: str) -> str:
+def value_text(part: Part, value: str) -> str:
     """A facet's value as one short line."""
     if part == "session" and value == NO_SESSION:
         return "no session"
@@ -262,7 +262,7 @@ class Page:
     is_answered: bool = False
     """Whether the rows belong to this view rather than to the previous one."""
     recall: RecallResult | None = None
-    vector_words: str = ""
+    vector_text: str = ""
     """The vector step that a recall is waiting for, in words."""
     highlights: Highlights = NO_HIGHLIGHTS
     milliseconds: float | None = None
@@ -295,7 +295,7 @@ class Page:
         """The numbers of a search and the filters that apply to it, the most important first."""
         view, recall = self.view, self.recall
         if self.bad_pattern is not None:
-            return (self._pattern_words,)
+            return (self._pattern_text,)
         scope = tuple(chip.words for chip in view.chips if chip not in view.ignored)
         took = () if self.milliseconds is None or not view.query else (f"{self.milliseconds:.0f} ms",)
         if view.mode in FINDS and view.query:
@@ -311,33 +311,33 @@ class Page:
         marks = f"● {marked:,} marked" if marked else ""
         if self.bad_pattern is not None:
             # A narrow search line has no room for it, and the rows look like a result.
-            return marks, f"the pattern {self._pattern_words}", "the list shows the previous search"
+            return marks, f"the pattern {self._pattern_text}", "the list shows the previous search"
         if marked:
             hint = f"d deletes {'it' if marked == 1 else 'them'}, * * unmarks all"
-        return marks, *(self._result_words() or (hint,))
+        return marks, *(self._result_facts() or (hint,))
 
-    def _result_words(self) -> tuple[str, ...]:
+    def _result_facts(self) -> tuple[str, ...]:
         """The result of a recall."""
         recall, found = self.recall, self.found
         if recall is None or not (recall.results or recall.withheld):
             return ()
         count = len(recall.results)
         if recall.mode == SIMILAR:
-            return f"{count} similar", *recall.notes, self._ignored_words
+            return f"{count} similar", *recall.notes, self._ignored_text
         so_far = " so far" if recall.awaits_vector else ""
         # If the recall ignores filters, the filtered count is not the total that it ranks.
-        of_all = f" of {self.counts.total:,}" if self.counts is not None and not self._ignored_words else ""
+        of_all = f" of {self.counts.total:,}" if self.counts is not None and not self._ignored_text else ""
         return (
             f"{count} shown{of_all}",
             (recall.not_read_because or f"{recall.injected} injected{so_far}").rstrip("."),
-            self.vector_words,
+            self.vector_text,
             f"{len(recall.withheld)} withheld from the agent" if recall.withheld else "",
-            self._ignored_words,
+            self._ignored_text,
             f"contains finds {found:,} (/ tab)" if found is not None and found > count else "",
             *recall.notes,
         )
 
-    def why_empty(self, memory: Memory, *, can_write: bool) -> EmptyWords:
+    def why_empty(self, memory: Memory, *, can_write: bool) -> EmptyMessage:
         """Say why the list is empty, what would fill it, and which keys help."""
         view, hidden = self.view, self.counts.superseded if self.counts is not None else 0
         query = f"“{one_line(view.query)[:60]}”"
@@ -350,24 +350,24 @@ class Page:
             fact = "No similar memories." if view.is_similar else f"The agent recalls nothing for {query}."
             contains = "" if self.found is None else f"contains finds {self.found:,}"
             notes = self.recall.notes if self.recall is not None else ()
-            facts = [contains, self._ignored_words, *notes, self.vector_words]
+            facts = [contains, self._ignored_text, *notes, self.vector_text]
             lines = [one_line(one).rstrip(".") for one in facts if one]
             return fact, "\n".join(f"{one[:1].upper()}{one[1:]}." for one in lines), search_keys
         if view.query and view.mode in FINDS:
             return f"Nothing {'contains' if view.mode is Mode.CONTAINS else 'matches'} {query}.", "", search_keys
         if view.chips:
             return "No memory matches these filters.", " · ".join(chip.words for chip in view.chips), filters
-        hidden_words = f"{hidden:,} superseded hidden. " if hidden else ""
+        hidden_text = f"{hidden:,} superseded hidden. " if hidden else ""
         write = (("n", "write a memory"),) if can_write else ()
-        words = f"{hidden_words}ZeroClaw writes memories while you talk with it."
+        words = f"{hidden_text}ZeroClaw writes memories while you talk with it."
         return "No memories here.", words, (*write, *filters, ("r", "reload"), ("q", "quit"))
 
     @property
-    def _ignored_words(self) -> str:
+    def _ignored_text(self) -> str:
         """Name the filters that a ranking ignores, so that its results do not look filtered."""
         words, mode = [chip.words for chip in self.view.ignored], self.view.mode
         return f"{mode} ignores the filter{'' if len(words) == 1 else 's'} {', '.join(words)}" if words else ""
 
     @property
-    def _pattern_words(self) -> str:
+    def _pattern_text(self) -> str:
         return "" if self.bad_pattern is None else self.bad_pattern.message.removeprefix("The pattern ").rstrip(".")

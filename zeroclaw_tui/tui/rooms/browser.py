@@ -20,7 +20,7 @@ from zeroclaw_tui.memory.query import VERSIONS, Query
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import are, shell_word
 from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, say_after, warn
-from zeroclaw_tui.tui.format import shown_words
+from zeroclaw_tui.tui.format import safe_text
 from zeroclaw_tui.tui.rooms.panes import MemoriesRoom
 from zeroclaw_tui.tui.store_room import stored_row
 from zeroclaw_tui.tui.widgets.lines import notices_of
@@ -162,7 +162,7 @@ class BrowserRoom(MemoriesRoom):
         from zeroclaw_tui.tui.dialogs import Page
 
         notices = (describe_choice(self.library.config), *notices_of(self.library))
-        self.app.push_screen(Page("Notices about this store", Content("\n\n".join(map(shown_words, notices)))))
+        self.app.push_screen(Page("Notices about this store", Content("\n\n".join(map(safe_text, notices)))))
 
     def action_open_tab(self, place: str) -> None:
         """Enter another room or a tab of it, with the memory under the cursor if the room is about one memory."""

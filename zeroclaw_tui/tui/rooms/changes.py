@@ -25,7 +25,7 @@ from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform
 from zeroclaw_tui.tui.dialogs import confirmation, field_changes, yes_or_no
 from zeroclaw_tui.tui.format import relative_age
 from zeroclaw_tui.tui.rooms.listing import Listing
-from zeroclaw_tui.tui.store_room import StoreRoom, Turn, key_words
+from zeroclaw_tui.tui.store_room import StoreRoom, Turn, key_text
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.detail import with_difference
@@ -134,7 +134,7 @@ class ChangesRoom(Listing, StoreRoom):
         line = self.table.selected
         if not isinstance(line, Version):
             return
-        what = key_words(line.row.entry().key)
+        what = key_text(line.row.entry().key)
         outcome = await self.run_with_conflicts(f"Restoring {what}", 1, partial(restore, library, [line.number]))
         if outcome is not None:
             inform(self, outcome.report(what=what))
@@ -196,7 +196,7 @@ class ChangesRoom(Listing, StoreRoom):
             # A change may have given the memory another key.
             self._memory = await entry_with_id(self.library.memory, self._memory.id) or self._memory
             versions = await trash.history(self._memory.id)
-            title = f"{counted(len(versions), 'change')} of {key_words(self._memory.key)}"
+            title = f"{counted(len(versions), 'change')} of {key_text(self._memory.key)}"
             return versions, (title, "only changes made with this program")
         if place == "rows" and self._change is not None:
             self._change = change = await trash.action(self._change.number)

@@ -17,7 +17,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import counted, with_tilde
 from zeroclaw_tui.tui.dialogs import Field, Form, Page, typed_confirmation, with_progress, yes_or_no
-from zeroclaw_tui.tui.format import NO_VALUE, shown_line
+from zeroclaw_tui.tui.format import NO_VALUE, safe_line
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.table_list import MARKED
 
@@ -27,7 +27,7 @@ async def clean(app: App[Any], library: Library, copies: Sequence[TextPlace], pa
     worker. Raises InspectorError."""
     chosen = [] if library.read_only_because else [copy for copy in copies if copy.can_clean]
     title = f"The text is still in {counted(len(copies), 'place')}" if copies else "No other copies were found."
-    body = Content.assemble(shown_line(library.read_only_because or ""), *_places(copies))
+    body = Content.assemble(safe_line(library.read_only_because or ""), *_places(copies))
     if not chosen:
         await app.push_screen_wait(Page(title, body))
         return None
@@ -50,7 +50,7 @@ async def erase(
         what = f"{counted(len(marked))} and {'its' if len(marked) == 1 else 'their'} text"
         asks = "Another text to erase, such as a name. Leave it empty to erase only the marked memories."
     elif here is not None:
-        key = shown_line(here.key, 30)
+        key = safe_line(here.key, 30)
         asks = f"The text to erase (case-insensitive). Leave it empty to erase the memory {key} and its text."
 
     def chosen(typed: str) -> Sequence[MemoryEntry]:
@@ -72,7 +72,7 @@ async def erase(
     ids = frozenset(entry.id for entry in entries)
     search = partial(plan_erase, library, matcher, ids)
     plan = await with_progress(app, "Searching every file …", 0, patience, lambda on_progress: search())
-    parts: list[str | tuple[str, str]] = [f"{shown_line(sentence)}\n" for sentence in plan.sentences()]
+    parts: list[str | tuple[str, str]] = [f"{safe_line(sentence)}\n" for sentence in plan.sentences()]
     if plan.taken:
         parts.append("This cannot be undone: it also deletes these rows from the trash.\n")
     body = Content.assemble(*parts, *_places(plan.places))
@@ -86,7 +86,7 @@ async def erase(
         return None
     sentence = "Erasing, then searching every file again …"
     report = await with_progress(app, sentence, len(plan.taken), patience, partial(erase_texts, library, plan))
-    lines = [shown_line(line) for line in report.sentences()[:-1]]
+    lines = [safe_line(line) for line in report.sentences()[:-1]]
     head = f"✓ {report.outcome}" if report.is_complete else report.outcome
     await app.push_screen_wait(Page(head, Content("\n".join(lines))))
     return report
@@ -96,5 +96,5 @@ def _places(places: Sequence[TextPlace]) -> Iterator[str | tuple[str, str]]:
     """A line per place with its kind, path and number of occurrences, and why it is not cleaned."""
     for place in places:
         glyph, look = ((MARKED, ACCENT), "") if place.can_clean else ((NO_VALUE, MUTED), MUTED)
-        where = f" {place.kind}  {shown_line(with_tilde(place.place))}  {place.count or 0:,}"
-        yield from ("\n", glyph, (where, look), (f"\n  {shown_line(place.why)}" if place.why else "", MUTED))
+        where = f" {place.kind}  {safe_line(with_tilde(place.place))}  {place.count or 0:,}"
+        yield from ("\n", glyph, (where, look), (f"\n  {safe_line(place.why)}" if place.why else "", MUTED))

@@ -15,7 +15,7 @@ from textual.worker import Worker
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.tui.commands import Change, Command, bindings, start_work, warn
-from zeroclaw_tui.tui.format import shown_words
+from zeroclaw_tui.tui.format import safe_text
 from zeroclaw_tui.tui.widgets.detail import ListAndDetail, ReadingPane
 from zeroclaw_tui.tui.widgets.lines import Banner, GrowingText, StatusBar, TabName, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import MARKED, TableList
@@ -42,7 +42,7 @@ class Loaded(Base):
 
     def show_loaded(self) -> None:
         """Show the result of `load`, or the previous one if it failed."""
-        self.query_one(StatusBar).say(*map(shown_words, self.status()))
+        self.query_one(StatusBar).say(*map(safe_text, self.status()))
 
     @property
     def is_loading(self) -> bool:
@@ -110,7 +110,7 @@ class Listing(Loaded):
             if row is not None:
                 about = await self.about(row)
         except InspectorError as error:
-            about = Content(shown_words(str(error)))
+            about = Content(safe_text(str(error)))
         self.query_one("#about", Static).update(about)
         self.query_one(ReadingPane).scroll_home(animate=False)
 

@@ -21,7 +21,7 @@ from zeroclaw_tui.memory.text import counted, display_text, mask_secrets
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.commands import Command, common_commands, inform, start_work, warn
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import local_time, shown_line
+from zeroclaw_tui.tui.format import local_time, safe_line
 from zeroclaw_tui.tui.rooms.listing import Listing
 from zeroclaw_tui.tui.rooms.why.answers import Tab
 from zeroclaw_tui.tui.store_room import StoreRoom
@@ -244,7 +244,7 @@ def _turn_content(shown: ListedTurn, now: datetime) -> Content:
     """The message, its origin, and the comparison with a recall made now."""
     turn, compared = shown.turn, shown.compared
     message = display_text(mask_secrets(turn.query[:_MAX_MESSAGE])).strip() or "(The message is not recorded.)"
-    facts = [shown_line(part, _MAX_FACT) for part in (turn.agent, turn.session, turn.channel, turn.version) if part]
+    facts = [safe_line(part, _MAX_FACT) for part in (turn.agent, turn.session, turn.channel, turn.version) if part]
     parts: list[str | tuple[str, str]] = [
         (message, STRONG),
         (f"\n{' · '.join([local_time(turn.at, now), *facts])}\n\n", MUTED),
@@ -253,7 +253,7 @@ def _turn_content(shown: ListedTurn, now: datetime) -> Content:
     if compared is None:
         parts.append((f"{sign} {display_text(mask_secrets(shown.failure)) or 'Comparing …'}", MUTED))
         return Content.assemble(*parts)
-    parts += [(f"{sign} ", LOOKS[look]), shown_line(compared.sentence())]
+    parts += [(f"{sign} ", LOOKS[look]), safe_line(compared.sentence())]
     if turn.sent is not None and compared.predicted not in (None, turn.sent):
         parts.append(("\n+ sent   - predicted", MUTED))
     return Content.assemble(*parts)

@@ -26,10 +26,10 @@ from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.commands import Palette, warn
 from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, highlights_of_filter, highlights_of_message
 from zeroclaw_tui.tui.store_room import StoreRoom
-from zeroclaw_tui.tui.view import ORDERS, Mode, Pace, Page, View, order_words
+from zeroclaw_tui.tui.view import ORDERS, Mode, Pace, Page, View, order_text
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList, FilterValues
-from zeroclaw_tui.tui.widgets.lines import Banner, Empty, FactLine, SearchBar, StatusBar, StoreFacts, location_words
+from zeroclaw_tui.tui.widgets.lines import Banner, Empty, FactLine, SearchBar, StatusBar, StoreFacts, location_text
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 from zeroclaw_tui.tui.widgets.table_list import Marks
 
@@ -116,7 +116,7 @@ class MemoriesRoom(StoreRoom):
         rows.set_look(view.sort, page.now, has_agents, page.highlights)
         self.detail.now = page.now
         line = self.query_one(FactLine)
-        line.facts, line.chips, line.order = page.facts, view.chips, order_words(view.sort)
+        line.facts, line.chips, line.order = page.facts, view.chips, order_text(view.sort)
         self._search_bar.show_mode(view.mode, ("enter to recall",) if self._waits_for_enter else page.search_facts)
         self._show_status()
         banner = self.query_one(Banner)
@@ -171,7 +171,7 @@ class MemoriesRoom(StoreRoom):
 
     def show_header(self) -> None:
         """Show the store and its scoring."""
-        self.app.sub_title = location_words(self.library)
+        self.app.sub_title = location_text(self.library)
         self.query_one(StoreFacts).show(self.library)
 
     def stop_loading(self) -> None:
@@ -320,9 +320,9 @@ class MemoriesRoom(StoreRoom):
         from zeroclaw_tui.tui.dialogs import Answer, choice
 
         view = self.view
-        choices = [Answer("", order_words(view.sorted_by(sort.field).sort), sort.field) for sort, *_ in ORDERS]
+        choices = [Answer("", order_text(view.sorted_by(sort.field).sort), sort.field) for sort, *_ in ORDERS]
         at = [sort.field for sort, *_ in ORDERS].index(view.sort.field)
-        choices[at] = replace(choices[at], words=order_words(view.sort), remark="again: reversed")
+        choices[at] = replace(choices[at], words=order_text(view.sort), remark="again: reversed")
         question = choice("Sort by?", choices, view.sort.field)
         self.app.push_screen(question, lambda field: None if field is None else self.show_view(view.sorted_by(field)))
 
@@ -451,9 +451,9 @@ class MemoriesRoom(StoreRoom):
                     return
                 self.rows.show_results(result, edited)
                 highlights = NO_HIGHLIGHTS if view.is_similar else highlights_of_message(view.query)
-                vector = "" if view.is_similar else self._vector_words(result)
+                vector = "" if view.is_similar else self._vector_text(result)
                 took = self._since(started)
-                self._show_answer(recall=result, vector_words=vector, highlights=highlights, milliseconds=took)
+                self._show_answer(recall=result, vector_text=vector, highlights=highlights, milliseconds=took)
         await self._painted()
         if view == before or self.page.scope != view.scope:
             await self._count(view, now)
@@ -463,7 +463,7 @@ class MemoriesRoom(StoreRoom):
             containing = await count_facets(library.memory, finding, now.isoformat())
             self._show(found=containing.total)
 
-    def _vector_words(self, recall: RecallResult) -> str:
+    def _vector_text(self, recall: RecallResult) -> str:
         """Describe the awaited vector step: the request for the query's vector, or the comparison."""
         if not recall.awaits_vector:
             return ""

@@ -19,7 +19,7 @@ from zeroclaw_tui.memory.query import NO_DATE
 from zeroclaw_tui.memory.statistics import Counts
 from zeroclaw_tui.tui.format import fit
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
-from zeroclaw_tui.tui.view import PARTS, Part, View, value_words
+from zeroclaw_tui.tui.view import PARTS, Part, View, value_text
 
 _TITLES: Mapping[Part, str] = {
     "category": "Category",
@@ -140,7 +140,7 @@ class FacetList(OptionList):
         missing = {value: 0 for value in chosen if value not in counts}
         # There is no filter for memories without a date.
         every = ((value, count) for value, count in {**missing, **counts}.items() if value != NO_DATE)
-        return [FacetValue(part, value, value_words(part, value), count, value in chosen) for value, count in every]
+        return [FacetValue(part, value, value_text(part, value), count, value in chosen) for value, count in every]
 
 
 def facet_line(one: FacetValue, width: int) -> Content:

@@ -20,7 +20,7 @@ from textual.widgets import Input, Static
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line, with_tilde
 from zeroclaw_tui.tui.commands import ClickedLine
-from zeroclaw_tui.tui.format import fit, shown_words
+from zeroclaw_tui.tui.format import fit, safe_text
 from zeroclaw_tui.tui.themes import ACCENT, HIGHLIGHT, MUTED, STRONG, STRONG_ACCENT, WARNING, clickable
 from zeroclaw_tui.tui.view import Chip, Mode
 from zeroclaw_tui.tui.widgets.text_fields import LineInput
@@ -222,7 +222,7 @@ class Banner(GrowingText):
 
     def fail(self, error: InspectorError) -> None:
         """Show a failure; the room's key for reloading retries."""
-        self.update(Content.assemble(f"✗ {one_line(shown_words(str(error)))}  ", ("r", STRONG), " to retry"))
+        self.update(Content.assemble(f"✗ {one_line(safe_text(str(error)))}  ", ("r", STRONG), " to retry"))
         self.add_class("-failed")
 
     def hide(self) -> None:
@@ -309,10 +309,10 @@ class StoreFacts(Static):
         notices = len(needing_attention(library))
         words = "read-only · " if is_read_only else ""
         words += f"{counted(notices, 'notice')} (: notices) · " if notices else ""
-        self.update(Content.assemble((words, WARNING), scoring_words(library)))
+        self.update(Content.assemble((words, WARNING), scoring_text(library)))
 
 
-def location_words(library: Library) -> str:
+def location_text(library: Library) -> str:
     """The location of the store; for the backend none that of the config."""
     install = library.config.install
     is_none = library.memory.about.keeps_nothing
@@ -320,7 +320,7 @@ def location_words(library: Library) -> str:
     return one_line(mask_secrets(with_tilde(shown)))
 
 
-def scoring_words(library: Library) -> str:
+def scoring_text(library: Library) -> str:
     """The backend, the scoring version with its source, and the parts of a recall."""
     memory, profile = library.memory, library.profile
     theirs = library.config.zeroclaw_backend
@@ -334,7 +334,7 @@ def scoring_words(library: Library) -> str:
     version, newer = profile.profile.version, profile.profile.newer
     # The wording must not look like the version of the store.
     scoring = f"scoring {version}" if newer is None else f"{newer} scored as {version}"
-    return f"{name} · {scoring} ({profile.source}) · {_parts_words(library)}"
+    return f"{name} · {scoring} ({profile.source}) · {_parts_text(library)}"
 
 
 def notices_of(library: Library) -> tuple[str, ...]:
@@ -362,7 +362,7 @@ def needing_attention(library: Library) -> tuple[str, ...]:
     return tuple(sentence for sentence in notices_of(library) if sentence not in facts)
 
 
-def _parts_words(library: Library) -> str:
+def _parts_text(library: Library) -> str:
     """The parts of a recall; keyword-only is always shown with its reason."""
     settings, rule = library.settings, library.memory.about.rule
     if rule is not None:

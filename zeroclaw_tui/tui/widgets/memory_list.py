@@ -103,7 +103,7 @@ class MemoryList(TableList[ListedRow]):
             ListedMemories(),
             key=lambda row: None if (entry := _entry_of(row)) is None else entry.handle,
             mark=_mark_of,
-            heading=lambda row: threshold_words(row, self.scrollable_content_region.width - 2),
+            heading=lambda row: threshold_text(row, self.scrollable_content_region.width - 2),
             id=id,
         )
         self._look: tuple[Sort, datetime, bool, Highlights] = (NEWEST_STORED, NO_MOMENT, False, NO_HIGHLIGHTS)
@@ -393,7 +393,7 @@ def threshold_line(results: Sequence[ScoredEntry], threshold: float) -> int | No
     return None if passing == len(reaches) or not all(reaches[:passing]) else passing
 
 
-def threshold_words(row: Any, cells: int) -> str | None:
+def threshold_text(row: Any, cells: int) -> str | None:
     """The threshold line above the first row below it, in `cells` cells; None above other rows."""
     if not isinstance(row, RankedRow) or row.threshold is None:
         return None

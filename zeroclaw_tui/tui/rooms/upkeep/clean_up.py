@@ -30,7 +30,7 @@ from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
 from zeroclaw_tui.tui.commands import Command, changing, mark_commands, warn
 from zeroclaw_tui.tui.dialogs import Dialog, confirmation
-from zeroclaw_tui.tui.format import fit, relative_age, shown_line
+from zeroclaw_tui.tui.format import fit, relative_age, safe_line
 from zeroclaw_tui.tui.rooms.listing import UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, origin_parts, with_text
@@ -195,7 +195,7 @@ class CleanUp(UpkeepTab):
         text = await asyncio.to_thread(masked, entry.content[: 4 * MAX_SHOWN])
         key = one_line(masked(entry.key)) or EMPTY_KEY
         facts = DOT.join(map(masked, origin_parts(entry, self.room.clock())))
-        problem = shown_line(row.finding.remark)
+        problem = safe_line(row.finding.remark)
         about = Content.assemble((key, STRONG), (f"\n{facts}\n{problem}", MUTED))
         return with_text(about, text or EMPTY_CONTENT)
 

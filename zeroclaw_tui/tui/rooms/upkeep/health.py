@@ -17,7 +17,7 @@ from zeroclaw_tui.files.database import why_not_writable
 from zeroclaw_tui.memory.text import counted, one_line, size_shown, with_tilde
 from zeroclaw_tui.tui.commands import Command, inform, warn
 from zeroclaw_tui.tui.dialogs import with_progress, yes_or_no
-from zeroclaw_tui.tui.format import shown_line, shown_words
+from zeroclaw_tui.tui.format import safe_line, safe_text
 from zeroclaw_tui.tui.rooms.listing import UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG, Look
 from zeroclaw_tui.tui.widgets.detail import with_text
@@ -32,7 +32,7 @@ _NOT_DEEP = DoctorFinding(
 )
 _COLUMNS: Sequence[Column[DoctorFinding]] = (
     Column("", lambda finding: _glyph(finding), width=1),
-    Column("finding", lambda finding: shown_words(finding.title[:2000]), flex=True),
+    Column("finding", lambda finding: safe_text(finding.title[:2000]), flex=True),
     Column("repair", lambda one: one.repair or ("by hand" if one.by_hand else ""), hidden_below=70, look="muted"),
 )
 
@@ -93,13 +93,13 @@ class Health(UpkeepTab):
 
     async def about(self, finding: DoctorFinding) -> Content:
         """Everything about the finding under the cursor."""
-        parts = [finding.risk_sentence, f"file  {shown_line(finding.target)}" if finding.target else ""]
+        parts = [finding.risk_sentence, f"file  {safe_line(finding.target)}" if finding.target else ""]
         if finding.repair is not None:
             lead = "The repair would be:" if self._read_only_because else f"⏎ {finding.repair}:"
             parts.append("\n  ".join((lead, *finding.repair_steps)))
         parts.append(f"by hand: {finding.by_hand}" if finding.by_hand else "")
-        text = "\n\n".join(shown_words(part) for part in parts if part)
-        about = Content.assemble((shown_words(finding.title), STRONG), (f"\n{finding.risk}", MUTED))
+        text = "\n\n".join(safe_text(part) for part in parts if part)
+        about = Content.assemble((safe_text(finding.title), STRONG), (f"\n{finding.risk}", MUTED))
         return with_text(about, text)
 
     def shell_facts(self) -> dict[str, str]:
@@ -120,8 +120,8 @@ class Health(UpkeepTab):
         elif finding.repair == "fill vectors":
             self.begin(self._fill_vectors)
         else:
-            steps = [f"{number}. {shown_line(with_tilde(step))}" for number, step in enumerate(finding.repair_steps, 1)]
-            body = Content("\n".join((shown_line(with_tilde(finding.risk_sentence)), "", *steps)).strip())
+            steps = [f"{number}. {safe_line(with_tilde(step))}" for number, step in enumerate(finding.repair_steps, 1)]
+            body = Content("\n".join((safe_line(with_tilde(finding.risk_sentence)), "", *steps)).strip())
             # Asks before the change begins, because quitting waits for the repair, which must not ask.
             question = yes_or_no(f"{finding.repair.capitalize()}?", body, "Repair")
             repair = partial(self._repair, finding=finding)
@@ -138,7 +138,7 @@ class Health(UpkeepTab):
             inform(self, "No embedding is missing.")
             return
         stop = "You can stop and continue at any time. Finished embeddings are saved."
-        body = Content("\n".join((*map(shown_line, plan.sentences()), "", stop)))
+        body = Content("\n".join((*map(safe_line, plan.sentences()), "", stop)))
         question = yes_or_no(f"Create {counted(plan.count, 'embedding')}?", body, "Create")
         if not await self.app.push_screen_wait(question):
             return

@@ -24,7 +24,7 @@ from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
 from zeroclaw_tui.tui.commands import Command, changing, warn
 from zeroclaw_tui.tui.dialogs import yes_or_no
-from zeroclaw_tui.tui.format import shown_line
+from zeroclaw_tui.tui.format import safe_line
 from zeroclaw_tui.tui.rooms.listing import UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.lines import TabName, TitleLine
@@ -136,9 +136,9 @@ class Hygiene(UpkeepTab):
     async def about(self, item: HygieneItem) -> Content:
         """The item under the cursor, and every rule in full."""
         effect = "excluded" if item.id in self.items.marks else item.effect_text()
-        facts = " · ".join([absolute_time(item.date), size_shown(item.size), shown_line(effect)])
-        text = f"\n{facts}\n{shown_line(item.excerpt)}\n\n"
-        about = Content.assemble((shown_line(item.name) or EMPTY_KEY, STRONG), (text, MUTED))
+        facts = " · ".join([absolute_time(item.date), size_shown(item.size), safe_line(effect)])
+        text = f"\n{facts}\n{safe_line(item.excerpt)}\n\n"
+        about = Content.assemble((safe_line(item.name) or EMPTY_KEY, STRONG), (text, MUTED))
         return about + self.nothing
 
     @changing

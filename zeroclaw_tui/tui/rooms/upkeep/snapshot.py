@@ -22,9 +22,9 @@ from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.commands import Command, changing, inform, mark_commands
 from zeroclaw_tui.tui.dialogs import Answer, Question
-from zeroclaw_tui.tui.format import shown_line, shown_words
+from zeroclaw_tui.tui.format import safe_line, safe_text
 from zeroclaw_tui.tui.rooms.listing import UpkeepTab
-from zeroclaw_tui.tui.store_room import key_words
+from zeroclaw_tui.tui.store_room import key_text
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.transfer import import_planned
 from zeroclaw_tui.tui.widgets.detail import with_difference, with_text
@@ -86,7 +86,7 @@ class SnapshotTab(UpkeepTab):
     async def about(self, difference: Difference) -> Content:
         """Compare the two versions of the memory under the cursor."""
         here, there = difference.here, difference.there
-        about = Content.assemble((key_words(difference.key), STRONG), (f"\n{_SENTENCES[difference.where]}", MUTED))
+        about = Content.assemble((key_text(difference.key), STRONG), (f"\n{_SENTENCES[difference.where]}", MUTED))
         if here is None or there is None:
             entry = here or there
             return about if entry is None else with_text(about, mask_secrets(entry.content))
@@ -99,7 +99,7 @@ class SnapshotTab(UpkeepTab):
         difference = self.differences.selected
         is_import = action == "mark" or (action == "hydrate" and not self.differences.marks)
         if is_import and difference is not None and difference.there is None:
-            return f"{key_words(difference.key)} is not in the snapshot. Press W to write it."
+            return f"{key_text(difference.key)} is not in the snapshot. Press W to write it."
         if action == "hydrate" and difference is None:
             return "Nothing to import here."
         return super().why_dimmed(action)
@@ -133,7 +133,7 @@ class SnapshotTab(UpkeepTab):
 
 def _beginning(difference: Difference) -> str:
     entry = difference.there or difference.here
-    return shown_line(entry.content if entry is not None else "") or EMPTY_CONTENT
+    return safe_line(entry.content if entry is not None else "") or EMPTY_CONTENT
 
 
 def _write_question(plan: SnapshotPlan) -> Question[bool]:
@@ -141,4 +141,4 @@ def _write_question(plan: SnapshotPlan) -> Question[bool]:
     sentences = [str(plan.file), *plan.sentences(), "", "Press u to undo."]
     answer = Answer("y", "Write", True)
     title = f"Write {counted(plan.count)} to {one_line(plan.file.name)}?"
-    return Question(title, Content(shown_words("\n".join(sentences))), "Cancel", [answer])
+    return Question(title, Content(safe_text("\n".join(sentences))), "Cancel", [answer])

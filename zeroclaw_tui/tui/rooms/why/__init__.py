@@ -27,7 +27,7 @@ from zeroclaw_tui.scoring.what_if import Comparison
 from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, say_after, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, choice, choose_profile, review_question
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import shown_words, wrapped
+from zeroclaw_tui.tui.format import safe_text, wrapped
 from zeroclaw_tui.tui.rooms.browser import why_dimmed
 from zeroclaw_tui.tui.rooms.listing import Loaded
 from zeroclaw_tui.tui.rooms.why.answers import (
@@ -55,7 +55,7 @@ from zeroclaw_tui.tui.widgets.lines import (
     TabName,
     TitleLine,
 )
-from zeroclaw_tui.tui.widgets.memory_list import RankedRow, threshold_words
+from zeroclaw_tui.tui.widgets.memory_list import RankedRow, threshold_text
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 WHY_COMMANDS = (
@@ -150,7 +150,7 @@ class WhyRoom(Loaded, StoreRoom):
         )
         self.rows = TableList[RankedRow](
             lambda width: compared_columns(width, self._comparison),
-            heading=lambda row: threshold_words(row, self.rows.size.width - 3),
+            heading=lambda row: threshold_text(row, self.rows.size.width - 3),
             is_left_out=lambda row: row.is_dim,
             id="comparison",
         )
@@ -321,13 +321,13 @@ class WhyRoom(Loaded, StoreRoom):
         self._show_setting()
         complaints = () if self._missing or not is_what_if else complaints_of(self.library, tried.now)
         about = self.query_one("#complaints", Static)
-        about.update(Content.styled("\n".join(f"▲ {shown_words(one)}" for one in complaints), WARNING))
+        about.update(Content.styled("\n".join(f"▲ {safe_text(one)}" for one in complaints), WARNING))
         about.display = bool(complaints)
         super().show_loaded()
         version, choice = tried.now.profile.version, self.library.profile
         source = choice.source if tried.now.profile == choice.profile else "tried"
         self._line.show_facts(f"scoring {version} ({source})")
-        modified = "not saved. Press W to save" if is_what_if else f"modified: {tried.changed_words}"
+        modified = "not saved. Press W to save" if is_what_if else f"modified: {tried.changes_text}"
         self._tab_line.note = modified if tried.changed else ""
 
     def on_resize(self) -> None:

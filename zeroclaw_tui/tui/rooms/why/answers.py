@@ -18,14 +18,14 @@ from zeroclaw_tui.memory.text import are, counted
 from zeroclaw_tui.scoring.explanation import Explanation, Look
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.what_if import Comparison, compare
-from zeroclaw_tui.tui.format import fit, shown_line
+from zeroclaw_tui.tui.format import fit, safe_line
 from zeroclaw_tui.tui.themes import LOOKS, MUTED, STRONG, STRONG_ACCENT
-from zeroclaw_tui.tui.view import EmptyWords
+from zeroclaw_tui.tui.view import EmptyMessage
 from zeroclaw_tui.tui.widgets.memory_list import RankedRow, ranked_columns, ranked_rows
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, Column
 
 Tab = Literal["explain", "what_if", "prompt"]
-_NOTHING: Mapping[str, EmptyWords] = {
+_NOTHING: Mapping[str, EmptyMessage] = {
     "waiting": ("Reading the store …", "", ()),
     "failed": (
         "The store did not answer.",
@@ -96,16 +96,16 @@ def head_of(tab: Tab, answer: Any, entry: MemoryEntry | None, tried: Tried) -> t
         lead = are(answer.entries) if answer.entries else "Nothing is"
         facts = [counted(answer.entries, "entry"), counted(answer.characters, "character")]
         facts += [f"about {counted(answer.tokens, 'token')}", f"rule: {RULES[answer.rule]}"]
-        return f"{lead} put before “{shown_line(answer.result.request.query)}”", facts
+        return f"{lead} put before “{safe_line(answer.result.request.query)}”", facts
     if entry is None:
         return "Why a memory is recalled, or not", ()
-    title = f"Why “{shown_line(entry.key, _MAX_PART)}” is recalled, or not"
-    content = shown_line(entry.content, _MAX_PART) or "(blank)"
-    facts = [shown_line(entry.category, _MAX_PART), absolute_time(entry.when), content]
+    title = f"Why “{safe_line(entry.key, _MAX_PART)}” is recalled, or not"
+    content = safe_line(entry.content, _MAX_PART) or "(blank)"
+    facts = [safe_line(entry.category, _MAX_PART), absolute_time(entry.when), content]
     return answer.title if isinstance(answer, Explanation) else title, facts
 
 
-def why_nothing(missing: str, answer: Any) -> EmptyWords | None:
+def why_nothing(missing: str, answer: Any) -> EmptyMessage | None:
     """Say why there is no text: a fact, a sentence and the keys that help; None if there is text."""
     if missing:
         return _NOTHING[missing]
@@ -155,7 +155,7 @@ def compared_columns(width: int, comparison: Comparison | None) -> Sequence[Colu
 
 def _draw_memory(row: RankedRow, cells: int) -> Content:
     """The reason why it is not injected, unless the threshold line says so, and the beginning of its content."""
-    words = shown_line(row.result.entry.content) or EMPTY_CONTENT
+    words = safe_line(row.result.entry.content) or EMPTY_CONTENT
     if row.reason:
         words = f"{row.reason} · {words}"
     return Content(fit(words, cells))
