@@ -312,8 +312,7 @@ class RowMasks:
         rows = evidence.rows
         self._has_sessions = evidence.has_sessions
         self._rows = rows
-        durable = [code for code, category in enumerate(rows.categories) if category in DURABLE]
-        self._durable = (rows.session == -1) & np.isin(rows.category, durable)
+        self._durable = (rows.session == -1) & _among(rows.category, rows.categories, DURABLE)
         self.positions = {
             name: np.searchsorted(rows.handles, getattr(evidence, name))
             for name in ("keyword_handles", "vector_handles", "like", "recent")
