@@ -1,4 +1,4 @@
-"""The real scripts as processes, on small databases with ZeroClaw's own tables."""
+"""Run the real scripts as processes on small databases with ZeroClaw's own tables."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from support.warm_start import SCRIPTS
 
 @pytest.fixture
 def script() -> Callable[[str], str]:
-    """Where an installed console script is."""
+    """Return the path of an installed console script."""
     return lambda name: str(SCRIPTS / name)
 
 
 @pytest.fixture
 def run() -> Command:
-    """Run an installed script with no terminal; neither a traceback nor a secret ("…sekret…") may come out of it."""
+    """Run an installed script without a terminal; fail if it prints a traceback or a secret ("…sekret…")."""
 
     def run(*arguments: str, **more: Any) -> Answer:
         answer = run_command(*arguments, **more)
@@ -34,7 +34,7 @@ def run() -> Command:
 
 @pytest.fixture
 def fake(tmp_path: Path) -> str:
-    """A PATH whose first `zeroclaw` prints its arguments, one a line, and exits with 7."""
+    """Return a PATH whose first `zeroclaw` prints its arguments, one per line, and exits with 7."""
     program = tmp_path / "bin" / "zeroclaw"
     program.parent.mkdir()
     program.write_text('#!/bin/sh\nfor argument; do printf "<%s>\\n" "$argument"; done\nexit 7\n')
@@ -59,7 +59,7 @@ def onboard(run: Command, tmp_path: Path) -> Command:
 
 @pytest.fixture
 def memory(run: Command, install: Path) -> Command:
-    """Run `zeroclaw memory ...` on the install with few memories."""
+    """Run `zeroclaw memory ...` on the small install."""
     return lambda *arguments, **more: run("memory", "--config-dir", str(install), *arguments, **more)
 
 
@@ -73,13 +73,13 @@ ROWS = (
     ("--json", "A key that looks like an option", "core", None),
     ("", "The empty key", "core", None),
 )
-"""Key, content, category and session; one memory a day from the first of March on."""
+"""Key, content, category and session; one memory per day from the first of March."""
 
 
 def row(
     memory_id: str, key: str, content: str, category: str = "core", day: str = "03-01", **more: Any
 ) -> dict[str, Any]:
-    """A row of a database, stored at ten o'clock of a day of 2026."""
+    """Return a database row stored at ten o'clock on a day of 2026."""
     at = f"2026-{day}T10:00:00+00:00"
     named = {"id": memory_id, "key": key, "content": content, "category": category}
     return named | {"created_at": at, "updated_at": at} | more
@@ -87,7 +87,7 @@ def row(
 
 @pytest.fixture
 def install(tmp_path: Path) -> Path:
-    """A config dir of the 0.5.7-0.7.5 generation: eight memories and one that a newer one replaced."""
+    """A config dir of the 0.5.7-0.7.5 generation with eight memories and a superseded one."""
     rows = [
         row(f"id-{at}", key, content, category, f"03-0{at + 1}", session_id=session)
         for at, (key, content, category, session) in enumerate(ROWS)
@@ -98,7 +98,7 @@ def install(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def agents_install(tmp_path: Path) -> Path:
-    """A config dir from 0.8.3 on whose agents `default` and `writer` both hold the key `lang`."""
+    """A config dir of 0.8.3 or later whose agents `default` and `writer` both have the key `lang`."""
     rows = [row(f"lang-{agent}", "lang", f"Rust, says {agent}", agent=agent) for agent in ("default", "writer")]
     rows.append(row("pen", "pen", "Rust coloured ink", agent="writer"))
     return make_install(tmp_path / "zc8", "G4", rows).config_dir

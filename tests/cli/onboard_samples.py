@@ -1,4 +1,4 @@
-"""A small config and an address with a password; every secret here has "sekret" in it."""
+"""A small config and a URL with a password; every secret contains "sekret"."""
 
 POSTGRES_URL = "postgres://zeroclaw:p-sekret@127.0.0.1:1/zeroclaw"
 

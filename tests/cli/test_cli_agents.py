@@ -1,4 +1,4 @@
-"""`--agent`: every verb keeps to the agents that are named, or refuses in words; none ignores it."""
+"""`--agent`: every command is limited to the given agents or refuses the option; none ignores it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.commands import Brain, Command
 from zeroclaw_tui.cli.verbs import every_verb, verb_parser
 
 FOREIGN = "foreign"
-"""Is in every memory that `writer` does not hold."""
+"""Occurs in every memory that does not belong to `writer`."""
 
 OBEYED: dict[str, tuple[str, ...]] = {
     "list": ("list", "list --contains rust"),
@@ -38,12 +38,12 @@ OBEYED: dict[str, tuple[str, ...]] = {
     "import": ("import {csv}", "import {jsonl}"),
     "copy": ("copy --to sqlite --to-location {folder}/copied.db",),
 }
-"""What each verb that takes --agent is called with, as `writer`."""
+"""Arguments for each verb with --agent, run as `writer`."""
 
 
 @pytest.fixture
 def place(agents_install: Path, tmp_path: Path) -> Path:
-    """The install whose agents both hold `lang`, with twins, short and similar memories of both."""
+    """The install whose agents both have `lang`, with duplicate, short and similar memories of both."""
     Brain(_database(agents_install)).execute(
         "UPDATE memories SET content = 'Rust, says foreign' WHERE id = 'lang-default'",
         "UPDATE memories SET id = 'w-1' WHERE id = 'lang-writer'",
@@ -84,7 +84,7 @@ def _called(run: Command, place: Path, tmp_path: Path, command: str, *options: s
     return run("memory", "--config-dir", str(place), "--yes", *words, *options)
 
 
-def test_every_verb_keeps_to_the_agent_or_refuses_it(run: Command, place: Path, tmp_path: Path) -> None:
+def test_every_verb_is_limited_to_the_agent_or_refuses_it(run: Command, place: Path, tmp_path: Path) -> None:
     before = _foreign_rows(place)
     for name, verb in every_verb().items():
         if name not in OBEYED:
@@ -105,8 +105,8 @@ def test_every_verb_keeps_to_the_agent_or_refuses_it(run: Command, place: Path, 
             run("memory", "--config-dir", str(place), "--yes", "undo")
 
 
-def test_an_agent_that_nobody_knows_is_refused_with_those_that_are(run: Command, place: Path, tmp_path: Path) -> None:
-    """A misspelt one is no agent without memories: a backup is not replaced by an empty file."""
+def test_an_unknown_agent_is_refused_and_the_known_ones_listed(run: Command, place: Path, tmp_path: Path) -> None:
+    """A misspelt agent is not one without memories: a backup is not replaced by an empty file."""
     backup = tmp_path / "out.jsonl"
     backup.write_text("all there was")
     for name, (command, *_) in (OBEYED | {"export": ("export {folder}/out.jsonl --overwrite",)}).items():
@@ -117,7 +117,7 @@ def test_an_agent_that_nobody_knows_is_refused_with_those_that_are(run: Command,
     assert backup.read_text() == "all there was"
 
 
-def test_where_memories_belong_to_no_agent_only_a_recall_takes_one(memory: Command, tmp_path: Path) -> None:
+def test_in_a_store_without_agents_only_a_recall_accepts_one(memory: Command, tmp_path: Path) -> None:
     backup = tmp_path / "out.jsonl"
     refused = memory("export", str(backup), "--agent", "main")
     assert (refused.code, backup.exists()) == (1, False)

@@ -1,4 +1,4 @@
-"""Options mean the same before and after the verb; a moment is an age, a date or RFC 3339."""
+"""Options work before and after the verb; a time is an age, a date or RFC 3339."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _parsed(*arguments: str) -> argparse.Namespace:
         "list", "store key text", "trash list"
     ],
 )  # fmt: skip
-def test_an_option_before_the_verb_means_what_it_means_after(verb: str, options: tuple[str, ...]) -> None:
+def test_options_work_before_and_after_the_verb(verb: str, options: tuple[str, ...]) -> None:
     words = verb.split()
     before, after = _parsed(*options, *words), _parsed(*words, *options)
     assert open_options(before) == open_options(after)
@@ -41,7 +41,7 @@ def test_an_option_before_the_verb_means_what_it_means_after(verb: str, options:
         assert open_options(after) != open_options(_parsed(*words))
 
 
-def test_keys_that_look_like_options() -> None:
+def test_keys_may_look_like_options() -> None:
     assert _parsed("get", "--json", "--", "--json").key == "--json"
     assert _parsed("get", "").key == ""
     assert _parsed("get", "--id=-x").id == "-x"
@@ -55,11 +55,11 @@ def test_keys_that_look_like_options() -> None:
         (("--json", "memory"), 1), (("--agent", "a"), None), ((), None),
     ],
 )  # fmt: skip
-def test_the_first_word_is_no_option_and_no_value(arguments: tuple[str, ...], at: int | None) -> None:
+def test_the_verb_is_the_first_word_that_is_no_option_or_value(arguments: tuple[str, ...], at: int | None) -> None:
     assert first_word(arguments) == at
 
 
-def test_the_inspector_takes_one_path_and_the_same_options(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_inspector_accepts_one_path_and_the_same_options(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada")
     options = open_options(inspector_parser().parse_args(["~/brain.db", "--agent", "main", "--profile", "0.8.4"]))
     assert (options.path, options.agent, options.profile) == (Path("/home/ada/brain.db"), "main", "0.8.4")
@@ -83,12 +83,12 @@ def test_an_age_counts_back_from_now(typed: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize("typed", ["2026-03-01T10:00:00+02:00", "2026-03-01T10:00:00.123456789Z"])
-def test_rfc_3339_stays_as_it_is(typed: str) -> None:
+def test_rfc_3339_is_used_unchanged(typed: str) -> None:
     assert parse_time(typed, NOW) == typed
     assert parse_bound(typed, NOW) == typed
 
 
-def test_without_an_offset_it_is_local_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_time_without_offset_is_local(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
     try:
@@ -99,11 +99,11 @@ def test_without_an_offset_it_is_local_time(monkeypatch: pytest.MonkeyPatch) -> 
         time.tzset()
 
 
-def test_a_bound_of_recall_stays_the_text_zeroclaw_compares() -> None:
+def test_a_time_bound_of_recall_stays_the_text_that_zeroclaw_compares() -> None:
     assert parse_bound("2026-03-01", NOW) == "2026-03-01"
 
 
 @pytest.mark.parametrize("typed", ["", "soon", "30", "30x", "-3d", "2026-13-01", "9999999w", "d", "1e3d", "٣d0"])
-def test_anything_else_is_refused(typed: str) -> None:
+def test_any_other_time_is_refused(typed: str) -> None:
     with pytest.raises(UsageError):
         parse_time(typed, NOW)

@@ -1,4 +1,4 @@
-"""Questions in a real terminal: No is the default, large numbers are typed, ctrl-c leaves everything as it was."""
+"""Questions in a real terminal: No is the default, large numbers must be typed, ctrl-c changes nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def ask(script: Callable[[str], str], install: Path) -> Ask:
     return lambda *arguments: Terminal([*command, *arguments], columns=100, lines=30)
 
 
-def test_a_plan_is_shown_and_yes_carries_it_out(ask: Ask, brain: Brain) -> None:
+def test_a_plan_is_shown_and_yes_runs_it(ask: Ask, brain: Brain) -> None:
     with ask("purge", "--session", "tg_1") as screen:
         screen.wait_for(
             "Purge 2 memories?", "core 1 · daily 1", "Cat named Mio", "They go to the trash", "Go on? [y/N]"
@@ -39,7 +39,7 @@ def test_a_plan_is_shown_and_yes_carries_it_out(ask: Ask, brain: Brain) -> None:
         (("doctor", "--compact"), "A backup is created first.", "Rewrite it? [y/N]"),
     ],
 )
-def test_every_plan_is_above_its_question_and_no_changes_nothing(
+def test_every_plan_is_shown_above_its_question_and_no_changes_nothing(
     ask: Ask, brain: Brain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], plan: str,
     question: str,
 ) -> None:  # fmt: skip
@@ -56,7 +56,7 @@ def test_every_plan_is_above_its_question_and_no_changes_nothing(
 
 
 @pytest.mark.parametrize("answer", [("enter",), ("yep", "enter"), ("\x04",)])
-def test_anything_but_yes_is_no(ask: Ask, brain: Brain, answer: tuple[str, ...]) -> None:
+def test_any_answer_but_yes_means_no(ask: Ask, brain: Brain, answer: tuple[str, ...]) -> None:
     with ask("forget", "pet") as screen:
         screen.wait_for("Forget 1 memory?", "[y/N]")
         screen.press(*answer)
@@ -66,7 +66,7 @@ def test_anything_but_yes_is_no(ask: Ask, brain: Brain, answer: tuple[str, ...])
 
 
 @pytest.mark.parametrize("arguments", [("purge", "--category", "core"), ("undo",)])
-def test_ctrl_c_at_a_question_ends_it_at_once(
+def test_ctrl_c_at_a_question_exits_at_once(
     ask: Ask, memory: Command, brain: Brain, arguments: tuple[str, ...]
 ) -> None:
     assert memory("edit", "tz", "--category", "core").code == 0
@@ -87,7 +87,7 @@ def test_ctrl_c_at_a_question_ends_it_at_once(
         (("trash", "empty"), "Type 12 to delete them permanently:", {"y": 1, "12": 0}),
     ],
 )
-def test_what_is_much_or_permanent_needs_the_number(
+def test_large_or_permanent_deletions_need_the_number_typed(
     ask: Ask, memory: Command, brain: Brain, command: tuple[str, ...], question: str, answers: dict[str, int]
 ) -> None:
     brain.add_noise(12)
@@ -102,7 +102,7 @@ def test_what_is_much_or_permanent_needs_the_number(
         assert ((brain.keys(), memory("trash", "list", "--json").json["total"]) != before) == (code == 0)
 
 
-def test_undo_says_what_comes_back_and_what_conflicts_before_it_asks(ask: Ask, memory: Command, brain: Brain) -> None:
+def test_undo_lists_restored_and_conflicting_memories_before_it_asks(ask: Ask, memory: Command, brain: Brain) -> None:
     number = str(memory("forget", "pet", "--yes", "--json").json["action"])
     with ask("undo") as screen:
         screen.wait_for(f"Change {number}, ", "deleted pet", "comes back:  pet", "Undo it? [y/N]")
@@ -121,7 +121,7 @@ def test_undo_says_what_comes_back_and_what_conflicts_before_it_asks(ask: Ask, m
     assert len(brain.keys()) == 10
 
 
-def test_a_document_is_alone_on_stdout_while_a_person_is_asked_and_hostile_text_reaches_no_terminal(
+def test_json_is_alone_on_stdout_during_questions_and_hostile_text_is_cleaned(
     script: Callable[[str], str], install: Path, brain: Brain, tmp_path: Path
 ) -> None:
     brain.execute("UPDATE memories SET category = char(27) || ']0;owned' || char(7) || char(155) WHERE key = 'pet'")
@@ -136,7 +136,7 @@ def test_a_document_is_alone_on_stdout_while_a_person_is_asked_and_hostile_text_
     assert json.loads(file.read_text())["count"] == 1
 
 
-def test_a_long_purge_shows_how_far_it_is_in_a_terminal_only(ask: Ask, memory: Command, brain: Brain) -> None:
+def test_a_long_purge_shows_its_progress_only_in_a_terminal(ask: Ask, memory: Command, brain: Brain) -> None:
     brain.add_noise(1100)
     with ask("purge", "--category", "noise", "--yes") as screen:
         assert screen.wait_exit() == 0

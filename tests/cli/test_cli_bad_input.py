@@ -1,4 +1,4 @@
-"""Whatever goes wrong is reported in one sentence with an exit code, and never as a traceback."""
+"""Every failure is reported in one sentence with an exit code, never as a traceback."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _is_calm(answer: Any, code: int) -> None:
     assert answer.out == ""
 
 
-def test_no_install(run: Command, tmp_path: Path) -> None:
+def test_a_missing_install_is_reported(run: Command, tmp_path: Path) -> None:
     answer = run("memory", "list")
     _is_calm(answer, 3)
     assert "--config-dir" in answer.err
@@ -39,11 +39,11 @@ def test_no_install(run: Command, tmp_path: Path) -> None:
     [
         ('[memory]\nbackend = "sqlite\n', ""),
         (f"x = {'[' * 50_000}", ""),
-        (None, "not a regular file"),  # A named pipe: reading one would wait for a writer for ever.
+        (None, "not a regular file"),  # A named pipe: reading one would wait for a writer forever.
     ],
     ids=["no end", "nested", "pipe"],
 )
-def test_a_config_that_cannot_be_read_is_one_sentence(
+def test_an_unreadable_config_is_reported_in_one_sentence(
     memory: Command, install: Path, text: str | None, words: str
 ) -> None:
     config = install / "config.toml"
@@ -60,10 +60,10 @@ def test_a_config_that_cannot_be_read_is_one_sentence(
 
 
 @pytest.mark.parametrize("backend", ["markdown", "none"])
-def test_a_database_that_is_named_is_opened_as_one_whatever_store_is_in_use(
+def test_a_database_path_is_opened_as_a_database_whatever_the_backend(
     run: Command, install: Path, tmp_path: Path, backend: str
 ) -> None:
-    """And by nobody's word as notes, whose lines a change would cut out of it."""
+    """It is never opened as notes, since a change would remove lines from it."""
     database, other = install / "workspace" / "memory" / "brain.db", tmp_path / "other"
     other.mkdir()
     (other / "config.toml").write_text(f'[memory]\nbackend = "{backend}"\n')
@@ -75,7 +75,7 @@ def test_a_database_that_is_named_is_opened_as_one_whatever_store_is_in_use(
     assert f"There is no directory {database}" in answer.err
 
 
-def test_damage_that_shows_only_among_the_rows_still_gives_a_health_document(memory: Command, install: Path) -> None:
+def test_health_json_is_printed_even_if_rows_are_damaged(memory: Command, install: Path) -> None:
     database = install / "workspace" / "memory" / "brain.db"
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("UPDATE memories SET content = ?", ("long " * 5000,))
@@ -92,7 +92,7 @@ def test_damage_that_shows_only_among_the_rows_still_gives_a_health_document(mem
 
 @pytest.fixture
 def hostile(install: Path) -> Path:
-    """The install with a memory that tries to steer the terminal in every column, and one that is not UTF-8."""
+    """The install with terminal escapes in every column of a memory, and a memory that is not UTF-8."""
     at = "2026-04-01T10:00:00+00:00"
     with closing(sqlite3.connect(install / "workspace" / "memory" / "brain.db")) as connection, connection:
         columns = "id, key, content, category, created_at, updated_at, session_id, namespace"
@@ -114,7 +114,7 @@ def hostile(install: Path) -> Path:
         ("get", "e"),
     ],
 )  # fmt: skip
-def test_nothing_in_a_memory_reaches_the_terminal_raw(
+def test_control_characters_of_memories_do_not_reach_the_terminal(
     memory: Command, hostile: Path, arguments: tuple[str, ...]
 ) -> None:
     answer = memory(*arguments)
@@ -123,7 +123,7 @@ def test_nothing_in_a_memory_reaches_the_terminal_raw(
 
 
 @pytest.mark.parametrize("variables", [{}, {"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}, {"PYTHONUTF8": "0"}])
-def test_json_gives_hostile_text_back_as_it_is(memory: Command, hostile: Path, variables: dict[str, str]) -> None:
+def test_json_has_hostile_text_unchanged(memory: Command, hostile: Path, variables: dict[str, str]) -> None:
     answer = memory("get", "evil", "--json", **variables)
     assert answer.json["content"] == f"rust {HOSTILE}"
     assert answer.json["key"] == f"evil{HOSTILE}"
@@ -131,7 +131,7 @@ def test_json_gives_hostile_text_back_as_it_is(memory: Command, hostile: Path, v
     assert memory("get", "broken", "--json", **variables).json["content"].startswith("rust ")
 
 
-def test_a_reader_that_stops_early_is_no_error(script: Callable[[str], str], install: Path) -> None:
+def test_closing_stdout_early_is_no_error(script: Callable[[str], str], install: Path) -> None:
     with closing(sqlite3.connect(install / "workspace" / "memory" / "brain.db")) as connection, connection:
         connection.execute("UPDATE memories SET content = ?", ("long " * 100_000,))
     command = f"{script('zeroclaw')} memory list --json --config-dir {install} | head -c 10; exit ${{PIPESTATUS[0]}}"
@@ -139,7 +139,7 @@ def test_a_reader_that_stops_early_is_no_error(script: Callable[[str], str], ins
     assert (done.returncode, done.stdout, done.stderr) == (0, b'{\n  "backe', b"")
 
 
-def test_an_unexpected_fault_is_one_sentence(install: Path) -> None:
+def test_an_unexpected_exception_is_reported_in_one_sentence(install: Path) -> None:
     code = (
         "import sys, zeroclaw_tui.cli.verbs as m\n"
         "def broken(given): raise KeyError('secret memory text')\n"
@@ -163,7 +163,7 @@ def test_an_unexpected_fault_is_one_sentence(install: Path) -> None:
     assert "Traceback" in run(ZEROCLAW_TUI_DEBUG="1").stderr
 
 
-def test_ctrl_c_is_exit_130(install: Path) -> None:
+def test_ctrl_c_exits_with_130(install: Path) -> None:
     code = (
         "import sys, os, signal, asyncio, zeroclaw_tui.cli.verbs as m\n"
         "async def slow(given): os.kill(os.getpid(), signal.SIGINT); await asyncio.sleep(60)\n"
@@ -186,7 +186,7 @@ sys.exit(zeroclaw())
 
 
 @pytest.mark.parametrize(("lock", "arguments"), [("EXCLUSIVE", ("list",)), ("IMMEDIATE", ("store", "drink", "Oolong"))])
-def test_a_locked_database_is_reported_after_the_time_out(
+def test_a_locked_database_is_reported_after_the_timeout(
     memory: Command, install: Path, lock: str, arguments: tuple[str, ...]
 ) -> None:
     before = memory("list", "--json").json
@@ -204,7 +204,7 @@ def test_a_locked_database_is_reported_after_the_time_out(
     assert memory(*arguments).code == 0
 
 
-def test_a_warning_about_the_config_is_on_stderr_where_it_changes_something(memory: Command, install: Path) -> None:
+def test_a_relevant_warning_about_the_config_is_on_stderr(memory: Command, install: Path) -> None:
     (install / "config.toml").write_text(
         '[memory]\nbackend = "sqlite"\nauto_save = "perhaps"\nkeyword_weight = "much"\nembedding_dimensions = 0\n'
     )
@@ -224,7 +224,7 @@ def test_a_warning_about_the_config_is_on_stderr_where_it_changes_something(memo
 
 
 @pytest.mark.parametrize(("verb", "unbuffered"), [(("stats",), "1"), (("stats", "--json"), ""), (("audit",), "")])
-def test_a_stdout_that_is_full_is_one_sentence(
+def test_a_full_stdout_is_reported_in_one_sentence(
     install: Path, script: Callable[[str], str], verb: tuple[str, ...], unbuffered: str
 ) -> None:
     command = [script("zeroclaw"), "memory", *verb, "--config-dir", str(install)]

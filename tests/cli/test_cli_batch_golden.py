@@ -17,14 +17,14 @@ from support.test_embedder import embed
 VERSIONS = ("0.1.7", "0.7.5", "0.8.3", "0.8.4")
 DATABASES = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense.db"}
 PARTS = ("runs", "namespaced", "window")
-# In 0.1.7 a tie cut before the session filter leaves to chance which rows come through.
+# In 0.1.7 a tie cut before the session filter makes the remaining rows a matter of chance.
 CHANCE_RUNS = 2
 
 Settings = tuple[str, float, float, str]
 
 
 def _embedding(path: str, headers: Mapping[str, str], asked: Any) -> tuple[int, bytes]:
-    """Answers as OpenAI's endpoint; the model's name is that of the embedder the recordings were made with."""
+    """Answer like OpenAI's endpoint; the model is named after the embedder of the recordings."""
     data = [{"embedding": embed(asked["model"], text).tolist()} for text in asked["input"]]
     return 200, json.dumps({"data": data}).encode()
 
@@ -36,7 +36,7 @@ def endpoint() -> Iterator[str]:
 
 
 def _install(folder: Path, database: Path, settings: Settings, endpoint: str) -> Path:
-    """A config dir with the settings of some runs."""
+    """Create a config dir with the settings of some runs."""
     embedder, vector_weight, keyword_weight, mode = settings
     place = folder / "workspace" / "memory"
     place.mkdir(parents=True)
@@ -63,7 +63,7 @@ def _line(run: dict[str, Any]) -> str:
 def _answered(
     command: Command, install: Path, version: str, runs: list[dict[str, Any]]
 ) -> Iterator[tuple[dict[str, Any], list[tuple[str, float | None]]]]:
-    """Each run with the ids and scores the batch printed for it."""
+    """Return each run with the ids and scores that the batch printed for it."""
     answer = command(
         "memory", "recall", "--batch", "-", "--layer", "store", "--profile", version, "--config-dir", str(install),
         stdin="\n".join(map(_line, runs)).encode("utf-8"),
@@ -76,7 +76,7 @@ def _answered(
 
 
 def _equal_up_to_ties(found: list[tuple[str, Any]], recorded: list[tuple[str, Any]], limit: int) -> bool:
-    """The same scores, and the same ids within each group of ties but the one the limit cuts."""
+    """Whether scores are equal, and ids within each group of ties except the one cut by the limit."""
     if [score for _, score in found] != [score for _, score in recorded]:
         return False
     cut = recorded[-1][1] if len(recorded) == limit else None

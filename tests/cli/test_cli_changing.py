@@ -1,4 +1,4 @@
-"""What holds for every command that changes memories: questions, plans, refusals, errors, agents, other programs."""
+"""Rules of every command that changes memories: questions, plans, refusals, errors, agents, other programs."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ COMMON = [
     "notes", "also_found_in", "cleaned",
 ]  # fmt: skip
 PLAIN = {"store k v": "store", "edit pet --key x": "edit", "trash restore --all": "restore"}
-"""What changes the store without asking, and the verb of its document."""
+"""Commands that change the store without asking, and the verb in their JSON."""
 ASKING = {
     "forget pet": "forget", "purge --category core": "purge", "clear": "clear", "clear --key pet": "clear",
     "undo": "undo", "redo": "redo", "trash empty": "empty", "forget pet --forever": "forget",
 }  # fmt: skip
-"""What asks before it changes the store, and the verb of its document."""
+"""Commands that ask before they change the store, and the verb in their JSON."""
 ELSEWHERE = (
     "hygiene", "audit --merge", "audit --only too-short --purge", "doctor --repair all", "doctor --compact", "reindex",
     "erase Mio", "copy --to markdown", "import notes.jsonl", "hydrate notes.jsonl", "purge --contains Mio --everywhere",
 )  # fmt: skip
-"""What asks as well and has a document of its own."""
+"""Commands that also ask and print their own JSON."""
 
 
 @pytest.fixture
 def changed(memory: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """The install after a deletion, and another one that was undone: undo, redo and restore have something to do."""
+    """The install after a deletion and an undone deletion, so that undo, redo and restore have work."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes.jsonl").write_text('{"key": "new", "content": "A new memory", "category": "core"}\n')
     for command in ("forget tz", "forget editor", "undo"):
@@ -43,7 +43,7 @@ def changed(memory: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("command", [*PLAIN, *ASKING, *ELSEWHERE])
-def test_nothing_is_done_without_a_yes_in_a_dry_run_or_read_only(changed: Command, install: Path, command: str) -> None:
+def test_nothing_changes_without_yes_in_a_dry_run_or_read_only(changed: Command, install: Path, command: str) -> None:
     def state() -> dict[Path, bytes]:
         files = (path for path in install.rglob("*") if path.is_file() and not path.name.endswith(("-wal", "-shm")))
         return {path: path.read_bytes() for path in files}
@@ -68,7 +68,7 @@ def test_nothing_is_done_without_a_yes_in_a_dry_run_or_read_only(changed: Comman
 
 
 @pytest.mark.parametrize(("command", "verb"), (PLAIN | ASKING).items())
-def test_with_yes_a_document_says_what_was_done(changed: Command, command: str, verb: str) -> None:
+def test_with_yes_the_json_says_what_was_done(changed: Command, command: str, verb: str) -> None:
     document = changed(*command.split(), "--yes", "--json").json
     assert list(document)[: len(COMMON)] == COMMON
     assert (document["verb"], document["dry_run"], document["count"] > 0) == (verb, False, True)
@@ -76,7 +76,7 @@ def test_with_yes_a_document_says_what_was_done(changed: Command, command: str, 
     assert (document["action"] is not None) == (document["until"] is not None) == is_undoable
 
 
-def test_a_keyword_index_without_triggers_takes_no_change_before_it_is_repaired(memory: Command, brain: Brain) -> None:
+def test_a_keyword_index_without_triggers_must_be_repaired_before_a_change(memory: Command, brain: Brain) -> None:
     brain.drop_triggers()
     before = brain.rows()
     for command in (("store", "k", "v"), ("edit", "pet", "--key", "x"), ("forget", "pet", "--yes")):
@@ -89,7 +89,7 @@ def test_a_keyword_index_without_triggers_takes_no_change_before_it_is_repaired(
     assert memory("recall", "Mio", "--json").json["results"] == []
 
 
-def test_a_keyword_index_that_lacks_words_is_named(memory: Command, brain: Brain) -> None:
+def test_an_incomplete_keyword_index_is_reported(memory: Command, brain: Brain) -> None:
     before = brain.rows()
     brain.execute("INSERT INTO memories_fts(memories_fts) VALUES ('delete-all')")
     refused = memory("edit", "pet", "--content", "Dog named Rex")
@@ -102,7 +102,7 @@ def test_a_keyword_index_that_lacks_words_is_named(memory: Command, brain: Brain
     brain.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
 
 
-def test_why_a_store_takes_no_change_is_said_once(memory: Command, brain: Brain) -> None:
+def test_the_reason_why_a_store_is_read_only_is_printed_once(memory: Command, brain: Brain) -> None:
     brain.execute("DROP TABLE embedding_cache", "CREATE TABLE embedding_cache (content_hash TEXT)")
     for command in (("store", "k", "v"), ("forget", "pet", "--yes"), ("undo", "--yes"), ("clear", "--yes", "--json")):
         refused = memory(*command)
@@ -110,7 +110,7 @@ def test_why_a_store_takes_no_change_is_said_once(memory: Command, brain: Brain)
         assert refused.err.count("no ZeroClaw version can open it") == 1
 
 
-def test_a_broken_trash_is_one_sentence(memory: Command, install: Path) -> None:
+def test_a_broken_trash_is_reported_in_one_sentence(memory: Command, install: Path) -> None:
     (install / "zeroclaw-tui").mkdir()
     (install / "zeroclaw-tui" / "trash.db").write_bytes(b"no database at all " * 300)
     for command in (("trash", "list"), ("forget", "pet", "--yes"), ("undo", "--yes"), ("store", "k", "v")):
@@ -137,7 +137,7 @@ sys.exit(zeroclaw())
 """
 
 
-def test_a_memory_that_another_program_changed_in_the_meantime_stays(
+def test_a_memory_changed_by_another_program_is_not_edited_or_deleted(
     memory: Command, install: Path, brain: Brain
 ) -> None:
     def run_with_writer(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -173,9 +173,7 @@ sys.exit(zeroclaw())
 """
 
 
-def test_ctrl_c_stops_a_purge_and_an_undo_in_the_middle_and_undo_goes_on(
-    memory: Command, install: Path, brain: Brain
-) -> None:
+def test_ctrl_c_stops_a_purge_or_an_undo_and_undo_can_continue(memory: Command, install: Path, brain: Brain) -> None:
     brain.add_noise(2400)
     before = brain.rows()
 
@@ -197,10 +195,10 @@ def test_ctrl_c_stops_a_purge_and_an_undo_in_the_middle_and_undo_goes_on(
     assert brain.rows() == before
 
 
-def test_changes_are_in_the_database_itself_unless_another_program_has_it_open(
+def test_changes_are_checkpointed_unless_another_program_has_the_database_open(
     memory: Command, brain: Brain, tmp_path: Path
 ) -> None:
-    """ZeroClaw 0.8 moves the database and leaves the log behind; so does who copies the one file."""
+    """ZeroClaw 0.8 moves the database without its log, and so does a user who copies only the file."""
     assert memory("forget", "pet", "--yes").code == 0
     alone = Path(shutil.copy(brain.path, tmp_path / "alone.db"))
     with closing(sqlite3.connect(alone)) as connection:
@@ -215,7 +213,9 @@ def test_changes_are_in_the_database_itself_unless_another_program_has_it_open(
         assert other.execute("SELECT count(*) FROM memories").fetchone() == (before[0] - 1,)
 
 
-def test_a_database_without_an_install_has_its_trash_in_the_home(run: Command, brain: Brain, tmp_path: Path) -> None:
+def test_the_trash_of_a_database_without_install_is_in_the_home_folder(
+    run: Command, brain: Brain, tmp_path: Path
+) -> None:
     lone = tmp_path / "copy.db"
     brain.path.rename(lone)
     assert run("memory", "forget", "pet", "--yes", "--location", str(lone)).code == 0

@@ -1,4 +1,4 @@
-"""After a deletion every place is named where the text still is; what is said to be cleaned is clean."""
+"""After a deletion every remaining copy of the text is reported, and cleaned places are really clean."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.left_texts import STAYS, TEXT, WORD, Left, config_of, plant
 
 @pytest.fixture(params=["workspace", "data"])
 def left(request: pytest.FixtureRequest, tmp_path: Path) -> Left:
-    """An install of either generation in which a memory left its text everywhere."""
+    """An install of either generation with the text of a memory in every place."""
     config_dir = tmp_path / "zeroclaw"
     left = plant(config_dir, request.param)
     (config_dir / "config.toml").write_text(config_of(request.param))
@@ -26,7 +26,7 @@ def left(request: pytest.FixtureRequest, tmp_path: Path) -> Left:
 
 
 def _text_of(path: str) -> list[tuple[Any, ...]] | str:
-    """Everything a database says when asked, or what a file holds."""
+    """Return the dump of a database or the content of a file."""
     if not path.endswith(".db"):
         return Path(path).read_text()
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
@@ -36,7 +36,7 @@ def _text_of(path: str) -> list[tuple[Any, ...]] | str:
 
 
 def _has_word(path: str) -> bool:
-    """Whether a word of the text is anywhere in a file or the log next to it, however it is written there."""
+    """Whether a word of the text, in any spelling, is in a file or the log beside it."""
     files = [Path(path), Path(f"{path}-wal")]
     return any(WORD in file.read_bytes().lower() for file in files if file.exists())
 
@@ -45,8 +45,8 @@ def _message(document: Any) -> dict[str, str]:
     return {copy["place"]: copy["kind"] for copy in document["also_found_in"]}
 
 
-def test_what_is_cleaned_is_clean_and_comes_back(run: Command, left: Left, tmp_path: Path) -> None:
-    """To the byte, words in keyword indexes too; the rest of each place stays, and an undo brings all of it back."""
+def test_cleaned_places_have_no_copy_and_undo_restores_them(run: Command, left: Left, tmp_path: Path) -> None:
+    """Every byte is removed, also from keyword indexes; all else stays, and undo restores the text."""
     before = {path: _text_of(path) for path in left.kinds}
     options = ("--config-dir", str(left.config_dir), "--yes", "--json")
     answer = run("memory", "forget", "quill", "--clean-copies", *options, HOME=str(tmp_path))

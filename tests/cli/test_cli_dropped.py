@@ -1,4 +1,4 @@
-"""What earlier versions had is answered with one sentence, whose command works as it is printed."""
+"""Removed verbs and options are answered with one sentence, whose command works as printed."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ NEEDS = {
     "recall": ["x"],
     "import": ["FILE"],
 }
-"""What the parser of a verb asks for before it looks at an option it does not know."""
+"""Arguments that the parser of a verb requires before it reports an unknown option."""
 TEST_FILE = '[[query]]\nquery = "text"\nexpected = "KEY"\n'
 
 
 @pytest.fixture
 def old(run: Command, install: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Run a program on an install that has the placeholders of the sentences: a memory KEY, a FILE of recall tests,
-    and a FILE.jsonl of memories."""
+    """Run a program on an install where the placeholders of the sentences exist: a memory KEY, a FILE of recall
+    tests and a FILE.jsonl of memories."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "FILE").write_text(TEST_FILE)
     (tmp_path / "FILE.jsonl").write_text('{"key": "new", "content": "a new text"}\n')
@@ -43,7 +43,7 @@ def old(run: Command, install: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("name", VERBS)
-def test_a_removed_verb_answers_with_its_sentence(old: Command, name: str) -> None:
+def test_a_removed_verb_prints_its_sentence(old: Command, name: str) -> None:
     for more in ((), ("KEY",), ("--help",)):
         answer = old("memory", *name.split(), *more)
         assert (answer.code, answer.out, answer.err) == (2, "", f"zeroclaw: {VERBS[name]}\n")
@@ -53,7 +53,7 @@ def test_a_removed_verb_answers_with_its_sentence(old: Command, name: str) -> No
     assert name not in dict(first_words())
 
 
-def test_a_removed_option_of_a_verb_raises_its_sentence() -> None:
+def test_a_removed_option_of_a_verb_raises_an_error_with_its_sentence() -> None:
     for (verb, option), sentence in OPTIONS.items():
         for words in ([option], [f"{option}=x"], [option, "x"]):
             with pytest.raises(RemovedError) as caught:
@@ -62,7 +62,7 @@ def test_a_removed_option_of_a_verb_raises_its_sentence() -> None:
         assert option not in verb_parser(named_verb(verb)).format_help()
 
 
-def test_a_removed_option_is_one_sentence_of_the_program(old: Command) -> None:
+def test_a_removed_option_of_the_program_prints_its_sentence(old: Command) -> None:
     answer = old("memory", "list", "--words", "x")
     assert (answer.code, answer.out, answer.err) == (2, "", f"zeroclaw: {OPTIONS['list', '--words']}\n")
 
@@ -71,14 +71,14 @@ SENTENCES = " ".join((*VERBS.values(), *OPTIONS.values()))
 
 
 @pytest.mark.parametrize("command", dict.fromkeys(re.findall(r"`(zeroclaw[^`]*)`", SENTENCES)))
-def test_the_replacement_works_as_it_is_printed(old: Command, command: str) -> None:
+def test_the_replacement_works_as_printed(old: Command, command: str) -> None:
     program, *words = shlex.split(command)
     changes = set(words) & {"purge", "copy", "import", "hydrate", "--merge", "--compact"}
     answer = old(*words, *(["--yes"] if changes else []), program=program)
     assert answer.code == 0, answer.err
 
 
-def test_another_wrong_word_is_still_named(old: Command) -> None:
+def test_any_other_unknown_word_is_still_reported(old: Command) -> None:
     assert "Unrecognized arguments: --nope" in old("memory", "list", "--nope").err
     assert "Did you mean" in old("memory", "lisst").err
     assert "Removed" not in old("memory", "list", "--json", "--", "--words").out

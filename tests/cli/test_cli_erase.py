@@ -1,4 +1,4 @@
-"""`memory erase` as a process: plan, typed answer, report, documents and exit codes."""
+"""`memory erase` as a process: plan, typed answer, report, JSON and exit codes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _holding(folder: Path) -> list[str]:
     return [path.name for path in files if TEXT.lower().encode() in path.read_bytes().lower()]
 
 
-def test_a_dry_run_shows_where_it_is(memory: Command, install: Path) -> None:
+def test_a_dry_run_shows_where_the_text_is(memory: Command, install: Path) -> None:
     answer = memory("erase", "NAMED mio", "--dry-run")
     assert answer.code == 0
     assert "Found in 1 place" in answer.out
@@ -33,7 +33,7 @@ def test_a_dry_run_shows_where_it_is(memory: Command, install: Path) -> None:
     assert "Cat named Mio" in _contents(install)
 
 
-def test_all_is_deleted_and_the_report_says_so_without_the_text(memory: Command, install: Path, tmp_path: Path) -> None:
+def test_everything_is_erased_and_the_report_omits_the_text(memory: Command, install: Path, tmp_path: Path) -> None:
     memory("forget", "lang", "--yes")
     report, copy = tmp_path / "report.json", tmp_path / "copy.jsonl"
     answer = memory("erase", TEXT, "Peanuts", "--yes", "--json", "--report", str(report), "--export", str(copy))
@@ -56,7 +56,7 @@ def test_all_is_deleted_and_the_report_says_so_without_the_text(memory: Command,
     assert "User prefers Rust" in _contents(install)
 
 
-def test_what_is_left_is_exit_code_one(memory: Command, install: Path) -> None:
+def test_remaining_copies_give_exit_code_one(memory: Command, install: Path) -> None:
     (install / "workspace" / "USER.md").write_text(f"- {TEXT}\n- stays\n")
     mine = install / "workspace" / "backups" / "mine.bin"
     mine.parent.mkdir()
@@ -78,7 +78,7 @@ def test_the_text_may_come_from_stdin(memory: Command, install: Path) -> None:
     assert _holding(install) == []
 
 
-def test_it_is_asked_by_typing(script: Callable[[str], str], install: Path) -> None:
+def test_erase_asks_for_a_typed_answer(script: Callable[[str], str], install: Path) -> None:
     command = [script("zeroclaw"), "memory", "--config-dir", str(install), "erase", TEXT]
     with Terminal(command, columns=110, lines=30) as screen:
         screen.wait_for("Found in 1 place", "This cannot be undone", "Type erase to do it:")
@@ -94,7 +94,7 @@ def test_it_is_asked_by_typing(script: Callable[[str], str], install: Path) -> N
     assert _holding(install) == []
 
 
-def test_purge_everywhere_erases_the_texts_of_what_the_filters_leave(memory: Command, install: Path) -> None:
+def test_purge_everywhere_erases_the_texts_of_the_filtered_memories(memory: Command, install: Path) -> None:
     (install / "workspace" / "USER.md").write_text("- Cat named Mio\n- stays\n")
     planned = memory("purge", "--contains", TEXT, "--everywhere", "--dry-run", "--json").json
     assert [one["key"] for one in planned["memories"]] == ["pet"]

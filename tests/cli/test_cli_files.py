@@ -1,4 +1,4 @@
-"""`memory export`, `import`, `copy`, `snapshot` and `hydrate`: what goes out, what comes in, and the way back."""
+"""`memory export`, `import`, `copy`, `snapshot` and `hydrate`: output files, imported memories and undo."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def contents(database: Path) -> dict[str, str]:
 
 @pytest.fixture
 def notes(tmp_path: Path) -> Path:
-    """Two new memories, one that is there the same, one whose key is taken."""
+    """Two new memories, an equal one, and one whose key is taken."""
     path = tmp_path / "notes.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in NOTES))
     return path
@@ -54,7 +54,7 @@ def notes(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def snapshot(install: Path) -> Path:
-    """A snapshot next to the database: one new memory, one that is there the same, one whose key is taken."""
+    """A snapshot beside the database with a new memory, an equal one, and one whose key is taken."""
     path = install / "workspace" / "MEMORY_SNAPSHOT.md"
     path.write_text(SNAPSHOT)
     return path
@@ -62,7 +62,7 @@ def snapshot(install: Path) -> Path:
 
 @pytest.fixture
 def empty(brain: Brain) -> Path:
-    """The place of the database, which is missing."""
+    """The path of the missing database."""
     for path in brain.path.parent.iterdir():
         path.unlink()
     return brain.path
@@ -78,7 +78,7 @@ def test_export_writes_jsonl_to_stdout_and_nothing_else(memory: Command) -> None
     assert memory("export", "--superseded", "show").err == ""
 
 
-def test_a_terminal_sees_what_memories_contain_and_does_not_act_on_it(
+def test_an_export_escapes_control_characters_only_in_a_terminal(
     memory: Command, install: Path, script: Callable[[str], str]
 ) -> None:
     hostile = "before \x1b[2J\x1b]0;owned\x07 after"
@@ -94,7 +94,7 @@ def test_a_terminal_sees_what_memories_contain_and_does_not_act_on_it(
     ("name", "start"),
     [("x.csv", b"key,content,"), ("x.md", b"# ZeroClaw memories\n"), ("x.jsonl", b'{"zeroclaw_mem')],
 )
-def test_an_exported_file_has_the_format_of_its_name_and_is_only_replaced_on_request(
+def test_the_file_name_sets_the_export_format_and_replacing_needs_a_request(
     memory: Command, tmp_path: Path, name: str, start: bytes
 ) -> None:
     file = tmp_path / name
@@ -111,9 +111,7 @@ def test_an_exported_file_has_the_format_of_its_name_and_is_only_replaced_on_req
 
 
 @pytest.mark.parametrize("name", ["MEMORY.md", "memory/2026-11-20.md"])
-def test_the_notes_of_a_markdown_store_are_never_replaced_by_their_export(
-    memory: Command, install: Path, name: str
-) -> None:
+def test_an_export_never_replaces_the_notes_of_its_markdown_store(memory: Command, install: Path, name: str) -> None:
     note = install / "workspace" / name
     note.write_text("- **lang**: Prefers Rust\n")
     done = memory("--backend", "markdown", "export", str(note), "--overwrite")
@@ -121,7 +119,7 @@ def test_the_notes_of_a_markdown_store_are_never_replaced_by_their_export(
     assert "belongs to the store itself" in done.err
 
 
-def test_the_document_of_an_export_has_file_count_size_and_what_is_lost(memory: Command, tmp_path: Path) -> None:
+def test_the_json_of_an_export_has_file_count_size_and_losses(memory: Command, tmp_path: Path) -> None:
     file = tmp_path / "x.data"
     message = memory("export", str(file), "--format", "csv", "--category", "core", "--json").json
     assert message.pop("lost")[0].startswith("CSV holds Unicode text only")
@@ -139,7 +137,7 @@ def test_the_document_of_an_export_has_file_count_size_and_what_is_lost(memory: 
         (("--rename",), 3, {"pet": "Cat named Mio", "pet (imported f42e)": "Dog named Rex \x1b[31m"}),
     ],
 )
-def test_a_file_is_imported_as_chosen_and_undo_reverses_it(
+def test_an_import_follows_its_options_and_undo_reverses_it(
     option: tuple[str, ...], count: int, pets: dict[str, str], memory: Command, brain: Brain, notes: Path
 ) -> None:
     before = contents(brain.path)
@@ -168,7 +166,7 @@ def test_a_file_is_imported_as_chosen_and_undo_reverses_it(
         ("x.csv", None, 1, ["x.csv"]),
     ],
 )  # fmt: skip
-def test_a_file_that_cannot_be_read_is_one_sentence(
+def test_an_unreadable_file_is_reported_in_one_sentence_on_import(
     memory: Command, brain: Brain, tmp_path: Path, name: str, raw: bytes | None, code: int, words: list[str]
 ) -> None:
     before = brain.rows()
@@ -182,7 +180,7 @@ def test_a_file_that_cannot_be_read_is_one_sentence(
 
 
 def test_reading_an_empty_database_names_the_verb_that_fills_it(memory: Command, empty: Path) -> None:
-    """An install's own may have been full before, so it is no store of 0 memories."""
+    """The database may have had memories before, so it is not reported as a store of 0 memories."""
     empty.touch()
     read = memory("list")
     assert (read.code, "is empty (0 bytes)" in read.err) == (3, True)
@@ -193,7 +191,7 @@ def test_reading_an_empty_database_names_the_verb_that_fills_it(memory: Command,
 
 
 @pytest.mark.parametrize(("place", "backend"), [("new.db", "sqlite"), ("notes", "markdown")])
-def test_the_first_store_makes_a_place_that_is_named(run: Command, tmp_path: Path, place: str, backend: str) -> None:
+def test_the_first_store_creates_the_given_location(run: Command, tmp_path: Path, place: str, backend: str) -> None:
     options = ("memory", "--location", str(tmp_path / place), "--backend", backend)
     assert run(*options, "list").code == 3
     refused = run(*options, "store", "pet", "Cat named Mio", "--read-only")
@@ -205,9 +203,7 @@ def test_the_first_store_makes_a_place_that_is_named(run: Command, tmp_path: Pat
     assert run(*options, "list", "--json").json["total"] == 0
 
 
-def test_a_copy_says_what_is_lost_and_makes_nothing_before_a_yes(
-    memory: Command, install: Path, tmp_path: Path
-) -> None:
+def test_a_copy_names_its_losses_and_creates_nothing_before_yes(memory: Command, install: Path, tmp_path: Path) -> None:
     target = tmp_path / "notes"
     done = memory("copy", "--to", "markdown", "--to-location", str(target), "--dry-run")
     assert done.out.splitlines() == [
@@ -223,7 +219,7 @@ def test_a_copy_says_what_is_lost_and_makes_nothing_before_a_yes(
     assert not (install / "zeroclaw-tui").exists()
 
 
-def test_a_copy_is_verified_and_reported_in_its_document(memory: Command, brain: Brain, tmp_path: Path) -> None:
+def test_a_copy_is_verified_and_reported_in_its_json(memory: Command, brain: Brain, tmp_path: Path) -> None:
     new = tmp_path / "new.db"
     target = ("copy", "--to", "sqlite", "--to-location", str(new), "--yes")
     some = memory(*target, "--session", "tg_1", "--json").json
@@ -241,7 +237,7 @@ def test_a_copy_is_verified_and_reported_in_its_document(memory: Command, brain:
 
 
 @pytest.mark.parametrize(("backend", "name"), [("markdown", "notes"), ("sqlite", "new.db")])
-def test_the_undo_that_a_copy_names_finds_the_copy_of_a_lone_file(
+def test_the_undo_command_printed_by_a_copy_works_for_a_lone_file(
     backend: str, name: str, run: Command, brain: Brain, tmp_path: Path
 ) -> None:
     lone, place = tmp_path / "lone.db", tmp_path / "place" / name
@@ -257,7 +253,7 @@ def test_the_undo_that_a_copy_names_finds_the_copy_of_a_lone_file(
 
 
 @pytest.mark.parametrize(("title", "content"), [("memory-rs", "User likes tea"), ("R-Mem", "Mila prefers rye bread")])
-def test_the_import_of_another_programs_store_names_the_copy_that_works(
+def test_importing_another_programs_store_suggests_a_copy_command_that_works(
     run: Command, tmp_path: Path, title: str, content: str
 ) -> None:
     home = {"HOME": str(tmp_path / "home")}
@@ -291,10 +287,10 @@ def test_hydrate_shows_the_plan_of_the_snapshot(memory: Command, snapshot: Path)
     assert "no id, session" in shown.out
 
 
-def test_hydrate_makes_a_missing_store_and_undo_removes_nothing_older(
+def test_hydrate_creates_a_missing_store_and_undo_removes_nothing_older(
     memory: Command, snapshot: Path, empty: Path
 ) -> None:
-    """Both in one place: what was stored in the database that is missing is in the same trash."""
+    """The trash still has changes of the missing database, which had the same path."""
     assert memory("store", "old", "Stored before").code == 0
     for path in empty.parent.glob("brain.db*"):
         path.unlink()
@@ -310,8 +306,8 @@ def test_hydrate_makes_a_missing_store_and_undo_removes_nothing_older(
     assert memory("get", "tea", "--json").json["content"] == "Green tea\nat four"
 
 
-def test_a_password_is_masked_wherever_a_change_is_reported(memory: Command) -> None:
-    """Only the audit's own rules know `password: …` for a secret."""
+def test_passwords_are_masked_in_every_report_of_a_change(memory: Command) -> None:
+    """Only the audit's own rules recognise `password: …` as a secret."""
     password = "correct7horse9battery"
     text = f"password: {password}"
     memory("store", "first", text, "--category", "core")

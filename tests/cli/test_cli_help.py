@@ -1,4 +1,4 @@
-"""The pages of `zeroclaw memory help`, and what they tell of the documents."""
+"""The pages of `zeroclaw memory help`, and their description of the JSON output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOPICS = ("backends", "environment", "files", "json", "queries", "scoring")
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_a_page_is_shown_with_nothing_left_to_fill_in(run: Command, topic: str) -> None:
+def test_a_page_is_shown_without_unfilled_placeholders(run: Command, topic: str) -> None:
     answer = run("memory", "help", topic)
     assert (answer.code, answer.err) == (0, "")
     assert topic in answer.out.splitlines()[0].lower()
@@ -64,10 +64,10 @@ COMMANDS = (
     "store new text", "edit pet --category daily", "forget pet --yes",
     "purge --contains ramen --yes", "snapshot --dry-run", "erase nobody --yes", "clear --yes", "redo --dry-run",
 )  # fmt: skip
-"""One after the other on one store; nothing was undone before the last."""
+"""Run in this order on one store; the last one is the first to undo something."""
 
 
-def test_a_document_has_the_names_that_its_page_tells(memory: Command) -> None:
+def test_json_output_has_the_fields_that_its_page_names(memory: Command) -> None:
     memory("store", "before", "a text")
     for arguments in COMMANDS:
         verb = arguments.split()[0] if arguments.split()[0] != "trash" else " ".join(arguments.split()[:2])
@@ -76,7 +76,7 @@ def test_a_document_has_the_names_that_its_page_tells(memory: Command) -> None:
             assert verb in ("redo",)
             continue
         message = list(JSON_FIELDS) if verb == "get" else re.findall(r"[a-z_]+", every_verb()[verb].shape)
-        # What changes memory adds names of its own to the document of every change.
+        # Each command that changes memory adds its own fields to the JSON of every change.
         names = (
             [name for name in answer.json if name in message]
             if every_verb()[verb].shape == CHANGED
@@ -85,17 +85,17 @@ def test_a_document_has_the_names_that_its_page_tells(memory: Command) -> None:
         assert names == message, arguments
 
 
-def test_the_page_lists_every_field_of_a_memory_and_no_other(run: Command, memory: Command) -> None:
+def test_the_page_lists_exactly_the_fields_of_a_memory(run: Command, memory: Command) -> None:
     page = run("memory", "help", "json").out
     section = page[page.index("## A memory") : page.index("`get` adds")]
     assert re.findall(r"^- `(\w+)`: \S", section, re.MULTILINE) == list(memory("get", "pet", "--json").json)
 
 
-def test_the_words_an_option_takes_are_those_of_what_it_sets() -> None:
+def test_an_option_accepts_exactly_the_values_of_its_setting() -> None:
     assert set(RULES) == set(Rule.__args__)
     assert set(SUPERSEDED) == {str(each) for each in Superseded}
 
 
-def test_the_page_of_backends_names_every_one(run: Command) -> None:
+def test_the_page_of_backends_names_every_backend(run: Command) -> None:
     shown = run("memory", "help", "backends").out
     assert all(f"- `{name}`" in shown for name in CLASSES)

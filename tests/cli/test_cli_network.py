@@ -1,4 +1,4 @@
-"""No host is asked but those that the config names: each verb runs with every address but this machine's closed."""
+"""Each verb connects only to hosts of the config: it runs with every address blocked except this machine's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VERBS = (
     "copy --to sqlite --to-location {folder}/other.db --yes", "erase nobody --yes", "tail",
     "help", "reindex --dry-run",
 )  # fmt: skip
-# Python tells an audit hook of each name that is looked up and each address that something is sent to.
+# Python calls an audit hook for each name lookup and each address that data is sent to.
 _RUN = """
 import contextlib, io, json, shlex, sys
 asked = set()
@@ -47,14 +47,14 @@ print(json.dumps([sorted(asked), said]))
 
 
 def _run(lines: list[str]) -> tuple[list[str], dict[str, tuple[int, str]]]:
-    """The hosts that were asked by these commands, and for each its exit code and what it said on stderr."""
+    """Run these commands and return the contacted hosts, and the exit code and stderr of each."""
     done = subprocess.run([sys.executable, "-c", _RUN, json.dumps(lines)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     hosts, said = json.loads(done.stdout)
     return hosts, said
 
 
-def test_without_an_endpoint_no_other_host_is_asked(install: Path, tmp_path: Path) -> None:
+def test_without_an_endpoint_no_host_is_contacted(install: Path, tmp_path: Path) -> None:
     lines = [f"memory --config-dir {install} {verb.format(folder=tmp_path)}" for verb in VERBS]
     lines += [f"onboard --config-dir {install} --set memory.vector_weight=0.6", "--version", "memory --help"]
     hosts, said = _run(lines)
@@ -64,7 +64,7 @@ def test_without_an_endpoint_no_other_host_is_asked(install: Path, tmp_path: Pat
     } == {}
 
 
-def test_a_search_by_meaning_asks_the_host_of_the_config_alone_and_says_so_before(install: Path) -> None:
+def test_a_vector_search_contacts_only_the_configured_host_and_says_so_first(install: Path) -> None:
     with (install / "config.toml").open("a") as file:
         file.write('embedding_provider = "custom:http://embeddings.invalid/v1"\nembedding_dimensions = 4\n')
     verbs = ("recall rust", "similar --query rust", "explain pet --query rust")

@@ -1,4 +1,4 @@
-"""A document on stdout is JSON in UTF-8, whatever a memory holds; lines for people are cut and counted in cells."""
+"""Output: JSON is valid UTF-8 for any memory; lines for people are measured and cut in terminal cells."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def _printed(capfdbinary: pytest.CaptureFixture[bytes], value: object, *, compac
     return capfdbinary.readouterr().out
 
 
-def test_text_comes_back_as_it_was(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_json_has_text_unchanged(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     value = {"a": "日本 é 🦀", "n": None, "b": [1, 0.5, True], "z": "\x00\x1b[31m\x9b\u202e\u2028\x7f\r\n"}
     data = _printed(capfdbinary, value)
     assert json.loads(data.decode("utf-8")) == value
     assert "日本 é 🦀".encode() in data
 
 
-def test_nothing_in_it_can_steer_a_terminal(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_json_contains_no_terminal_control_characters(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     text = "".join(map(chr, range(0xA0))) + "\u202e\u2066\u061c"
     shown = _printed(capfdbinary, text).decode("utf-8").rstrip("\n")
     assert shown.isprintable()
@@ -43,7 +43,7 @@ HIDING = st.sampled_from(
 
 
 @given(st.text(st.one_of(st.characters(exclude_categories=("Cs",)), HIDING)))
-def test_a_document_is_exact_and_shows_all_that_hides(text: str) -> None:
+def test_json_is_exact_and_escapes_invisible_characters(text: str) -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     with contextlib.redirect_stdout(stream):
         document({"content": text})
@@ -74,18 +74,18 @@ def test_a_compact_document_is_one_line(capfdbinary: pytest.CaptureFixture[bytes
         "🏳\ufe0f\u200d🌈", "👩🏽\u200d🚀 up", "ก็", "각",
     ],
 )  # fmt: skip
-def test_cells_are_those_that_the_inspector_counts(text: str) -> None:
+def test_widths_in_cells_equal_those_of_the_inspector(text: str) -> None:
     assert cells(text) == cell_len(text)
 
 
-def test_an_emoji_is_cut_whole() -> None:
+def test_an_emoji_is_never_split() -> None:
     family = "👨\u200d👩\u200d👧"
     assert cut(f"a{family}bc", 4) == f"a{family}…"
     assert cut(f"a{family}bc", 3) == "a…"
 
 
 @given(st.text(st.characters(exclude_categories=("Cc", "Cs"))), st.integers(2, 40))
-def test_a_cut_text_never_takes_more_than_its_room(text: str, most: int) -> None:
+def test_a_cut_text_never_exceeds_its_width(text: str, most: int) -> None:
     shown = cut(text, most)
     assert cells(shown) <= most
     assert shown == text or (shown.endswith("…") and text.startswith(shown[:-1]))
@@ -110,7 +110,7 @@ def test_up_to_0_7_5_the_hint_is_indented(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out.endswith("\n\n  Use --offset 1 to see the next page.\n")
 
 
-def test_nothing_there_and_nothing_at_an_offset(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_list_and_an_offset_past_the_end_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert _listed(capsys, total=0) == "No memory entries found.\n"
     assert _listed(capsys, total=3, offset=7) == "No entries at offset 7 (total: 3).\n"
 
@@ -129,13 +129,13 @@ def test_nothing_there_and_nothing_at_an_offset(capsys: pytest.CaptureFixture[st
         ("", ""),
     ],
 )
-def test_only_the_first_line_is_shown_cut_over_80_bytes_to_77_characters(
+def test_list_shows_the_first_line_cut_to_77_characters_if_over_80_bytes(
     capsys: pytest.CaptureFixture[str], content: str, shown: str
 ) -> None:
     assert _listed(capsys, _entry("k", content), total=1).splitlines()[3] == "    " + shown
 
 
-def test_bold_only_on_a_terminal_that_may_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bold_is_used_only_on_a_terminal_with_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
 

@@ -1,4 +1,4 @@
-"""What is not ours goes to the real zeroclaw with the same arguments, and never in a circle."""
+"""Other commands are passed to the real zeroclaw with the same arguments, never in a loop."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ SYSTEM = "/usr/bin:/bin"
         ("--json", "--yes", "onboard", "--force", "a b", "*", "ü\\n", "$HOME", "'"),
     ],
 )  # fmt: skip
-def test_other_commands_reach_the_real_one_unchanged(run: Command, fake: str, arguments: tuple[str, ...]) -> None:
+def test_other_commands_are_passed_on_unchanged(run: Command, fake: str, arguments: tuple[str, ...]) -> None:
     answer = run(*arguments, PATH=fake)
     assert answer.out == "".join(f"<{argument}>\n" for argument in arguments)
     assert (answer.code, answer.err) == (7, "")
 
 
-def test_real_always_passes(run: Command, fake: str) -> None:
+def test_the_option_real_always_passes_on(run: Command, fake: str) -> None:
     assert run("--real", "onboard", "--dry-run", PATH=fake).out == "<onboard>\n<--dry-run>\n"
     assert run("--real", "memory", "list", "--json", PATH=fake).out == "<memory>\n<list>\n<--json>\n"
     assert run("--real", "memory", "reindex", "--yes", PATH=fake).out == "<memory>\n<reindex>\n<--yes>\n"
 
 
-def test_memory_is_answered_here_even_with_options_in_front(run: Command, fake: str, install: Path) -> None:
+def test_memory_commands_run_here_even_with_options_in_front(run: Command, fake: str, install: Path) -> None:
     answer = run("--config-dir", str(install), "memory", "get", "pet", "--profile", "0.7.5", PATH=fake)
     assert answer.out.startswith("Key:       pet\n")
 
 
-def test_our_own_script_on_path_is_not_taken_for_the_real_one(
+def test_our_own_script_on_path_is_not_mistaken_for_the_real_one(
     run: Command, fake: str, tmp_path: Path, script: Callable[[str], str]
 ) -> None:
     folder = tmp_path / "ours"
@@ -57,14 +57,14 @@ def test_our_own_script_on_path_is_not_taken_for_the_real_one(
     assert alone.code == 127
 
 
-def test_without_a_real_one(run: Command) -> None:
+def test_without_a_real_zeroclaw_other_commands_are_refused(run: Command) -> None:
     answer = run("status")
     assert (answer.code, answer.out) == (127, "")
     assert answer.err.startswith("zeroclaw: This command belongs to the real zeroclaw, which is not on PATH.")
     assert run("--real", "memory", "list").code == 127
 
 
-def test_without_a_real_one_help_and_version_are_ours(run: Command) -> None:
+def test_without_a_real_zeroclaw_help_and_version_are_ours(run: Command) -> None:
     shown = run("--help")
     assert shown.code == 0
     assert "memory" in shown.out
@@ -73,8 +73,8 @@ def test_without_a_real_one_help_and_version_are_ours(run: Command) -> None:
     assert run("--version").out.startswith("zeroclaw-tui ")
 
 
-def test_a_circle_is_broken(run: Command, tmp_path: Path, script: Callable[[str], str]) -> None:
-    """A wrapper that looks like the real one but calls this script again."""
+def test_an_endless_loop_is_stopped(run: Command, tmp_path: Path, script: Callable[[str], str]) -> None:
+    """A wrapper pretends to be the real one but calls this script again."""
     folder = tmp_path / "loop"
     folder.mkdir()
     wrapper = folder / "zeroclaw"
@@ -86,7 +86,7 @@ def test_a_circle_is_broken(run: Command, tmp_path: Path, script: Callable[[str]
     assert run("status", **{PASS_THROUGH_MARKER: "3"}).code == 127
 
 
-def test_a_real_one_that_cannot_start(run: Command, tmp_path: Path) -> None:
+def test_a_real_zeroclaw_that_cannot_start_is_reported(run: Command, tmp_path: Path) -> None:
     folder = tmp_path / "broken"
     folder.mkdir()
     (folder / "zeroclaw").write_bytes(b"\x7fELFnothing")

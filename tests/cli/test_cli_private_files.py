@@ -1,4 +1,4 @@
-"""Files of this program that hold memory: only their owner may read them; what is replaced keeps its mode and owner."""
+"""Only the owner may read files with memories; replaced files keep their mode and owner."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SOMEBODY = 1234
 
 @pytest.fixture
 def no_umask() -> Iterator[None]:
-    """A shell that keeps nothing from anyone."""
+    """Set a umask of 0."""
     before = os.umask(0)
     yield
     os.umask(before)
@@ -28,14 +28,14 @@ def mode(path: Path) -> int:
 
 
 def modes_below(folder: Path) -> dict[str, int]:
-    """The modes of all files below a folder."""
+    """Return the modes of all files below a folder."""
     return {str(path.relative_to(folder)): mode(path) for path in folder.rglob("*") if path.is_file()}
 
 
-def test_new_files_with_memories_are_for_their_owner_alone(
+def test_new_files_with_memories_are_readable_only_by_their_owner(
     memory: Command, install: Path, tmp_path: Path, no_umask: None
 ) -> None:
-    """Snapshots, copies to databases and notes, exports, backups, the trash."""
+    """Snapshots, copies to databases and notes, exports, backups and the trash are private."""
     made = tmp_path / "made"
     made.mkdir()
     assert memory("snapshot", "--yes").code == 0
@@ -43,7 +43,7 @@ def test_new_files_with_memories_are_for_their_owner_alone(
     assert memory("copy", "--to", "markdown", "--to-location", str(made / "notes"), "--yes").code == 0
     assert memory("export", str(made / "all.jsonl")).code == 0
     with closing(sqlite3.connect(made / "db" / "other.db")) as other:
-        # What SQLite makes next to a database has the mode of that.
+        # Files that SQLite creates beside a database have its mode.
         other.execute("UPDATE memories SET category = 'daily'")
         found = modes_below(made) | modes_below(install / "zeroclaw-tui")
         found |= {name: mode(install / "workspace" / name) for name in ("MEMORY_SNAPSHOT.md", "MEMORY_SNAPSHOT.jsonl")}
@@ -54,7 +54,7 @@ def test_new_files_with_memories_are_for_their_owner_alone(
     assert [mode(made / name) for name in ("db", "notes")] == [0o700, 0o700]
 
 
-def test_what_is_replaced_keeps_its_mode(memory: Command, install: Path, tmp_path: Path, no_umask: None) -> None:
+def test_a_replaced_file_keeps_its_mode(memory: Command, install: Path, tmp_path: Path, no_umask: None) -> None:
     snapshot, exported, database = install / "workspace" / "MEMORY_SNAPSHOT.md", tmp_path / "a.csv", tmp_path / "a.db"
     assert memory("snapshot", "--yes").code == 0
     for path, bits in ((snapshot, 0o640), (exported, 0o664), (database, 0o660)):
@@ -69,7 +69,9 @@ def test_what_is_replaced_keeps_its_mode(memory: Command, install: Path, tmp_pat
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files for another user")
-def test_what_root_makes_in_another_users_install_is_that_users(memory: Command, install: Path, tmp_path: Path) -> None:
+def test_files_that_root_creates_in_an_install_belong_to_its_user(
+    memory: Command, install: Path, tmp_path: Path
+) -> None:
     for path in (install, *install.rglob("*")):
         os.chown(path, SOMEBODY, SOMEBODY)
     theirs = tmp_path / "theirs"

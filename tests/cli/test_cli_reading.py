@@ -1,4 +1,4 @@
-"""list, search, get, stats and health, as a person and as a script see them."""
+"""list, search, get, stats and health, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _keys(answer: Any, of: str = "entries") -> list[str]:
     return [entry["key"] for entry in answer.json[of]]
 
 
-def test_list_prints_what_zeroclaw_prints(memory: Command) -> None:
+def test_list_prints_the_same_as_zeroclaw(memory: Command) -> None:
     answer = memory("list", "--limit", "2", "--offset", "2", "--profile", "0.7.5")
     assert answer.out == (
         "Memory entries (8 total, showing 3-4):\n\n"
@@ -45,10 +45,10 @@ def test_list_as_json(memory: Command, install: Path) -> None:
     assert answer.err == ""
 
 
-def test_every_count_that_leaves_superseded_memories_out_says_so(
+def test_every_count_without_superseded_memories_says_so(
     memory: Command, run: Command, agents_install: Path, tmp_path: Path
 ) -> None:
-    """Nine rows are stored and one of them is hidden: each number is of one or the other, and names the rest."""
+    """Of nine stored rows one is hidden: each count says whether it includes it."""
     left_out = "1 superseded memory is left out; --superseded show takes it along."
     copied = str(tmp_path / "copied.db")
     for arguments, words in (
@@ -71,7 +71,7 @@ def test_every_count_that_leaves_superseded_memories_out_says_so(
     assert memory("purge", "--category", "core", "--dry-run", "--json").json[message] == 1
 
 
-def test_get_prints_what_zeroclaw_prints(memory: Command) -> None:
+def test_get_prints_the_same_as_zeroclaw(memory: Command) -> None:
     answer = memory("get", "food")
     assert answer.out == (
         "Key:       food\nCategory:  travel notes\nTimestamp: 2026-03-05T10:00:00+00:00\n\n"
@@ -87,13 +87,13 @@ def test_get_prints_what_zeroclaw_prints(memory: Command) -> None:
         (("food", "--id", "id-4"), "id-4"), (("--id=id-old",), "id-old"),
     ],
 )  # fmt: skip
-def test_get_finds_by_key_by_beginning_and_by_id(memory: Command, asked: tuple[str, ...], memory_id: str) -> None:
+def test_get_finds_a_memory_by_key_prefix_or_id(memory: Command, asked: tuple[str, ...], memory_id: str) -> None:
     answer = memory("--json", "get", *asked)
     assert answer.json["id"] == memory_id
     assert set(answer.json) == ENTRY_NAMES
 
 
-def test_a_beginning_of_several_keys(memory: Command) -> None:
+def test_a_prefix_of_several_keys_is_refused(memory: Command) -> None:
     answer = memory("get", "foo")
     assert answer.code == 1
     assert answer.out.startswith("Prefix 'foo' matched 2 entries:\n\n- food_allergy [core]\n- food [travel notes]\n")
@@ -101,7 +101,7 @@ def test_a_beginning_of_several_keys(memory: Command) -> None:
     assert (as_json.code, as_json.message, "matched 2 entries" in as_json.err) == (1, "", True)
 
 
-def test_a_key_that_two_agents_hold(run: Command, agents_install: Path) -> None:
+def test_a_key_of_two_agents_needs_the_agent(run: Command, agents_install: Path) -> None:
     def get(*more: str) -> Any:
         return run("memory", "get", "lang", "--config-dir", str(agents_install), "--json", *more)
 
@@ -112,7 +112,7 @@ def test_a_key_that_two_agents_hold(run: Command, agents_install: Path) -> None:
     assert get("--id", "lang-default").json["agent"] == "default"
 
 
-def test_an_agent_reads_what_the_config_lets_it_read(run: Command, agents_install: Path) -> None:
+def test_an_agent_reads_the_memories_that_the_config_allows(run: Command, agents_install: Path) -> None:
     with (agents_install / "config.toml").open("a") as config:
         config.write('[agents.default.workspace]\nread_memory_from = ["writer"]\n[agents.writer]\n')
 
@@ -124,14 +124,14 @@ def test_an_agent_reads_what_the_config_lets_it_read(run: Command, agents_instal
     assert found("default", "--layer", "store") == 1
 
 
-def test_stats_prints_what_zeroclaw_prints(memory: Command) -> None:
+def test_stats_prints_the_same_as_zeroclaw(memory: Command) -> None:
     assert memory("stats").out == (
         "Memory Statistics:\n\n  Backend:  sqlite\n  Health:   healthy\n  Total:    9\n\n  By category:\n"
         "    core                 6\n    daily                1\n    travel notes         1\n"
     )
 
 
-def test_health(memory: Command, install: Path) -> None:
+def test_health_reports_the_store(memory: Command, install: Path) -> None:
     answer = memory("health", "--json")
     document = answer.json
     assert answer.code == 0
@@ -155,7 +155,7 @@ def test_health_never_shows_a_secret(memory: Command, install: Path) -> None:
         assert secret not in answer.out + answer.err
 
 
-def test_a_store_that_cannot_be_opened_is_one_sentence_and_has_a_health_document(memory: Command, brain: Brain) -> None:
+def test_an_unopenable_store_is_reported_in_one_sentence_and_in_health_json(memory: Command, brain: Brain) -> None:
     for damaged in (brain.path.read_bytes()[:4196], b"not a database at all" * 300):
         brain.path.write_bytes(damaged)
         listed = memory("list")
@@ -165,7 +165,7 @@ def test_a_store_that_cannot_be_opened_is_one_sentence_and_has_a_health_document
     assert memory("health").out.startswith("✗ ")
 
 
-def test_two_stores_that_could_be_meant_are_both_named(memory: Command, install: Path) -> None:
+def test_two_possible_stores_are_both_named(memory: Command, install: Path) -> None:
     newer = install / "data" / "memory"
     newer.mkdir(parents=True)
     (newer / "brain.db").write_bytes((install / "workspace" / "memory" / "brain.db").read_bytes())
@@ -184,14 +184,14 @@ def test_a_lone_store_needs_no_install(run: Command, brain: Brain, tmp_path: Pat
     assert (document["backend"], document["total"]) == ("markdown", 2)
 
 
-def test_reading_leaves_the_database_as_it_was(memory: Command, brain: Brain) -> None:
+def test_reading_does_not_change_the_database(memory: Command, brain: Brain) -> None:
     before = brain.path.read_bytes()
     for arguments in (("list",), ("get", "pet"), ("recall", "rust"), ("stats",), ("health",)):
         assert memory(*arguments).code == 0
     assert brain.path.read_bytes() == before
 
 
-def test_no_sentence_is_said_twice(memory: Command, install: Path) -> None:
+def test_no_sentence_is_printed_twice(memory: Command, install: Path) -> None:
     (install / "config.toml").write_text('[memory]\nbackend = "none"\nauto_save = "yes"\nfoo = 1\n')
     for arguments in (("list",), ("recall", "rust"), ("health",), ("stats",)):
         answer = memory(*arguments)
@@ -201,10 +201,8 @@ def test_no_sentence_is_said_twice(memory: Command, install: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", [("list",), ("recall", "rust", "--json")])
-def test_a_backend_that_zeroclaw_does_not_know_is_named_on_stderr(
-    run: Command, tmp_path: Path, verb: tuple[str, ...]
-) -> None:
-    """ZeroClaw keeps the memories in Markdown there, and the list of this backend is empty."""
+def test_a_backend_unknown_to_zeroclaw_is_named_on_stderr(run: Command, tmp_path: Path, verb: tuple[str, ...]) -> None:
+    """ZeroClaw stores the memories in Markdown for this backend, and its list is empty."""
     (tmp_path / "workspace").mkdir()
     (tmp_path / "workspace" / "MEMORY.md").write_text("- User prefers Rust\n")
     (tmp_path / "config.toml").write_text('[memory]\nbackend = "in-memory"\nauto_save = true\n')
@@ -220,7 +218,7 @@ def test_a_backend_that_zeroclaw_does_not_know_is_named_on_stderr(
         (("rust", "--regex", "(?i)helix|prefers"), ("--contains", "rust", "--regex", "(?i)helix|prefers")),
     ],
 )  # fmt: skip
-def test_search_is_the_list_of_what_has_the_text(
+def test_search_equals_a_list_with_the_text_filter(
     memory: Command, arguments: tuple[str, ...], as_list: tuple[str, ...]
 ) -> None:
     for form in ((), ("--json",)):

@@ -1,4 +1,4 @@
-"""`memory recall`, `explain`, `prompt` and `test`: the same recall as the agent's, as a person and a script see it."""
+"""`memory recall`, `explain`, `prompt` and `test` show the agent's own recall, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from support import small_store
 from support.commands import Brain, Command
 
 LATER = ("--profile", "0.8.4", "--as-of", "2026-03-20T10:00:00Z")
-"""Sixteen days after the memory `tz` of the category daily."""
+"""Sixteen days after the daily memory `tz`."""
 
 
 def keys_of(document: Any) -> list[str]:
     return [result["key"] for result in document["results"]]
 
 
-def test_a_recall_is_a_document_of_its_settings_and_results(memory: Command) -> None:
+def test_the_json_of_a_recall_has_settings_and_results(memory: Command) -> None:
     document = memory("recall", "Rust helix", "--profile", "0.7.5", "--json").json
     assert (document["profile"], document["profile_source"], document["layer"]) == ("0.7.5", "option", "agent")
     assert document["weights"] == {"vector": 0.7, "keyword": 0.3}
@@ -30,7 +30,7 @@ def test_a_recall_is_a_document_of_its_settings_and_results(memory: Command) -> 
     assert first["keyword_raw"] == pytest.approx(first["score"], abs=1e-6)
 
 
-def test_a_recall_for_people(memory: Command) -> None:
+def test_a_recall_is_printed_as_text(memory: Command) -> None:
     answer = memory("recall", "-", "--profile", "0.8.4", stdin=b"rust\n")
     assert answer.code == 0
     assert all(words in answer.out for words in ("scoring 0.8.4 (option)", "lang", "User prefers Rust"))
@@ -39,7 +39,7 @@ def test_a_recall_for_people(memory: Command) -> None:
     assert (nothing.code, "No memory is recalled for zebra." in nothing.out) == (0, True)
 
 
-def test_an_unknown_version_is_answered_with_one_sentence(memory: Command) -> None:
+def test_an_unknown_version_is_refused_in_one_sentence(memory: Command) -> None:
     sentence = "zeroclaw: ZeroClaw 9.9.9 is unknown; using the rules of 0.8.4, the newest known.\n"
     newest = memory("recall", "rust", "--profile", "0.8.4", "--json")
     unknown = memory("recall", "rust", "--profile", "9.9.9", "--json")
@@ -50,7 +50,7 @@ def test_an_unknown_version_is_answered_with_one_sentence(memory: Command) -> No
     assert (wrong.code, wrong.err.splitlines()[0]) == (2, "zeroclaw: 'banana' is not a ZeroClaw version.")
 
 
-def test_the_number_in_bold_is_the_one_that_is_compared_with_the_threshold(memory: Command) -> None:
+def test_the_bold_number_is_the_score_compared_with_the_threshold(memory: Command) -> None:
     (scored,) = memory("recall", "Timezone", "--json", *LATER).json["results"]
     assert scored["decayed"] < 0.4 < scored["score"]
     shown = memory("recall", "Timezone", *LATER).out
@@ -59,12 +59,14 @@ def test_the_number_in_bold_is_the_one_that_is_compared_with_the_threshold(memor
     threshold = f"{scored['decayed']:.2f}"
     above = threshold if float(threshold) > scored["decayed"] else f"{scored['decayed'] + 0.0001:.6f}"
     close = memory("recall", "Timezone", f"--set=memory.min_relevance_score={above}", *LATER).out
-    assert re.search(r" → 0\.\d{4}  ", close), "a score that rounds to the threshold has more digits"
+    assert re.search(r" → 0\.\d{4}  ", close), "a score that rounds to the threshold needs more digits"
 
 
 @pytest.mark.parametrize("profile", ["0.7.5", "0.8.4"])
 @pytest.mark.parametrize("setting", ["min_relevance_score = 0.01", "keyword_weight = 0.9", 'search_mode = "embedding"'])
-def test_set_equals_a_config_with_these_values(memory: Command, install: Path, profile: str, setting: str) -> None:
+def test_the_option_set_equals_a_config_with_these_values(
+    memory: Command, install: Path, profile: str, setting: str
+) -> None:
     words = ("recall", "rust helix", "--json", "--as-of", "2026-03-09", "--profile", profile)
     found = memory(*words, f"--set=memory.{setting.replace(' = ', '=').replace(chr(34), '')}").json
     assert found != memory(*words).json
@@ -105,7 +107,7 @@ def test_the_embedded_agent_has_the_limit_of_its_runtime_profile(turns: Command)
     assert len(turns(*writer, "cron").json["results"]) == 5
 
 
-def test_session_scopes_are_recalled_in_their_order_each_key_once(turns: Command) -> None:
+def test_session_scopes_are_recalled_in_order_with_each_key_once(turns: Command) -> None:
     document = turns("tea", "--rule", "channel", "--session", "one", "--session", "ann", "--json").json
     assert document["sessions"] == ["one", "ann"]
     assert keys_of(document) == ["chat_one", "sender"]
@@ -127,7 +129,7 @@ def test_an_explanation_reports_a_miss_stage_by_stage(memory: Command) -> None:
     assert "\x1b" not in answer.out
 
 
-def test_an_explanation_is_of_the_agent_that_is_named(run: Command, agents_install: Path) -> None:
+def test_explain_uses_the_given_agent(run: Command, agents_install: Path) -> None:
     def explain(*asked: str) -> Any:
         return run("memory", "--config-dir", str(agents_install), "explain", *asked, "--query", "rust", "--json")
 
@@ -150,10 +152,10 @@ def test_an_explanation_is_of_the_agent_that_is_named(run: Command, agents_insta
     ],
     ids=["hostile", "no UTF-8", "hidden"],
 )  # fmt: skip
-def test_a_prompt_is_the_exact_block_and_for_people_what_it_hides_is_spelled(
+def test_prompt_json_is_the_exact_block_and_text_spells_out_hidden_characters(
     memory: Command, brain: Brain, content: bytes, shown: str | None, read: str
 ) -> None:
-    """A poisoned memory is read as the agent reads it; the document has it letter for letter."""
+    """A poisoned memory is shown as the agent reads it; the JSON has the exact text."""
     brain.execute(f"UPDATE memories SET key = 'odd', content = CAST(x'{content.hex()}' AS TEXT) WHERE key = 'pet'")
     answer = memory("prompt", "zebra", "--json")
     text = f"[Memory context]\n- odd: {read}\n[/Memory context]\n\n"
@@ -194,13 +196,13 @@ session = "tg_1"
 
 @pytest.fixture
 def tests(tmp_path: Path) -> str:
-    """A file of recall tests, the first of which fails."""
+    """A file of recall tests whose first test fails."""
     path = tmp_path / "golden.toml"
     path.write_text(TESTS)
     return str(path)
 
 
-def test_without_a_file_the_tests_next_to_the_settings_run(memory: Command, install: Path) -> None:
+def test_without_a_file_the_tests_beside_the_settings_run(memory: Command, install: Path) -> None:
     answer = memory("test")
     assert (answer.code, "memory help queries" in answer.err) == (1, True)
     (install / "zeroclaw-tui").mkdir(exist_ok=True)
@@ -209,7 +211,7 @@ def test_without_a_file_the_tests_next_to_the_settings_run(memory: Command, inst
     assert (answer.code, "2 passed" in answer.out) == (0, True)
 
 
-def test_results_without_vectors_are_not_what_the_agent_gets(memory: Command, install: Path, tests: str) -> None:
+def test_results_without_vectors_are_marked_as_not_the_agents(memory: Command, install: Path, tests: str) -> None:
     with (install / "config.toml").open("a") as config:
         config.write("embedding_provider = 'custom:http://127.0.0.1:1'\nembedding_dimensions = 3\n")
     answer = memory("test", tests, *AS_OF)
@@ -217,7 +219,7 @@ def test_results_without_vectors_are_not_what_the_agent_gets(memory: Command, in
     assert "Some tests ran without vectors, so these results are not what the agent gets." in answer.err
 
 
-def test_the_table_has_the_worst_first_and_the_figures_of_all(memory: Command, tests: str) -> None:
+def test_the_table_has_the_worst_tests_first_and_the_totals(memory: Command, tests: str) -> None:
     answer = memory("test", tests, *AS_OF)
     lines = [" ".join(line.split()) for line in answer.out.splitlines()]
     assert answer.code == 1
@@ -235,7 +237,7 @@ def test_the_table_has_the_worst_first_and_the_figures_of_all(memory: Command, t
     assert "threshold 50\n3 failed, 0 passed\n" in tried.out
 
 
-def test_the_help_shows_a_file_of_tests_that_works(memory: Command) -> None:
+def test_the_test_file_in_the_help_works(memory: Command) -> None:
     shown = memory("test", "--help").out
     sample = shown[shown.index("  [[query]]") : shown.index("\nA test passes")]
     results = memory("test", "-", "--json", "--read-only", stdin=sample.encode()).json["results"]

@@ -1,4 +1,4 @@
-"""Starting: what is loaded, what is refused without a terminal, and the completion scripts."""
+"""Start: loaded modules, refusals without a terminal, and completion scripts."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ WRITES = {
     "zeroclaw_tui.curation.journal", "zeroclaw_tui.scoring.decide", "zeroclaw_tui.backends.postgres.store",
     "zeroclaw_tui.memory.change",
 }  # fmt: skip
-"""What writes, and what ranks."""
+"""Modules that write or rank."""
 NOT_FOR_RECALL = HEAVY - {"numpy"} | {"numpy.ma", "difflib", "shutil", "zeroclaw_tui.memory.change"}
-"""What decides a recall is arithmetic over arrays."""
+"""Modules that a recall does not need: it computes only with arrays."""
 STORES = {"asyncio", "dataclasses", "sqlite3", "tomllib._parser", "json", "zeroclaw_tui.curation.library"}
 
 
@@ -65,11 +65,11 @@ STORES = {"asyncio", "dataclasses", "sqlite3", "tomllib._parser", "json", "zeroc
         ("zeroclaw-tui --print-completion=bash", {"textual", "numpy"}),
     ],
 )
-def test_a_command_loads_nothing_it_does_not_use(install: Path, command: str, never: set[str]) -> None:
+def test_a_command_loads_only_the_modules_it_uses(install: Path, command: str, never: set[str]) -> None:
     assert not _loaded_by(install, *command.split()) & never
 
 
-def test_what_asks_a_server_after_a_list_has_tls(install: Path, tmp_path: Path) -> None:
+def test_requests_to_a_server_after_a_list_have_tls(install: Path, tmp_path: Path) -> None:
     certificate = self_signed(tmp_path)
     code = (
         "import sys, zeroclaw_tui.cli.main as main\n"
@@ -97,7 +97,7 @@ def test_what_asks_a_server_after_a_list_has_tls(install: Path, tmp_path: Path) 
         )
 
 
-def test_python_dash_m_is_the_inspector() -> None:
+def test_python_dash_m_starts_the_inspector() -> None:
     done = subprocess.run([sys.executable, "-m", "zeroclaw_tui", "--version"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "zeroclaw-tui 0.4.0\n")
 
@@ -109,13 +109,13 @@ def test_without_a_terminal_the_inspector_names_the_commands(run: Command, argum
     assert "zeroclaw memory" in answer.err
 
 
-def test_the_demo_takes_no_other_place(run: Command) -> None:
+def test_the_demo_accepts_no_path(run: Command) -> None:
     answer = run("--demo", "/somewhere", program="zeroclaw-tui")
     assert answer.code == 2
     assert "--demo" in answer.err
 
 
-def test_the_demo_leaves_nothing_behind(
+def test_the_demo_leaves_no_files(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: Callable[[str], str]
 ) -> None:
     folder = tmp_path / "temporary"
@@ -147,14 +147,14 @@ def _interpreter(shell: str) -> str:
 
 
 STARTS = {
-    # A prompt of one sign, and none of what a person's own files set up.
+    # A prompt of one character, without the user's own startup files.
     "bash": (["bash", "--norc", "-i"], "PS1='% '; bind 'set show-all-if-ambiguous on'; source {file}"),
     "zsh": (["zsh", "-f", "-i"], "PS1='% '; fpath=({file.parent} $fpath); autoload -U compinit && compinit -D -u"),
 }
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_the_tab_key_completes_in_the_shell_itself(run: Command, install: Path, tmp_path: Path, shell: str) -> None:
+def test_the_tab_key_completes_in_the_shell(run: Command, install: Path, tmp_path: Path, shell: str) -> None:
     program, start = STARTS[shell]
     _interpreter(shell)
     file = tmp_path / "completions" / "_zeroclaw"
@@ -179,7 +179,7 @@ def test_the_tab_key_completes_in_the_shell_itself(run: Command, install: Path, 
     ("arguments", "asked"),
     [(("list",), False), (("get", "food"), False), (("recall", "x"), True)],
 )
-def test_the_real_zeroclaw_is_asked_for_its_version_only_where_that_counts(
+def test_the_real_zeroclaw_is_run_for_its_version_only_if_needed(
     run: Command, install: Path, tmp_path: Path, arguments: tuple[str, ...], asked: bool
 ) -> None:
     was_asked, real = tmp_path / "asked", tmp_path / "bin" / "zeroclaw"

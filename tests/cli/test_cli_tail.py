@@ -1,4 +1,4 @@
-"""`memory tail`: the recorded turns next to their predictions, and those that come while it runs."""
+"""`memory tail` shows recorded turns with their predictions, and new turns while it runs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def watching(recording: RecordingInstall, script: Callable[[str], str]) -> Itera
     process.communicate()
 
 
-def test_it_prints_what_is_recorded_a_line_a_turn_and_ends(recording: RecordingInstall, tail: Command) -> None:
+def test_tail_prints_one_line_for_each_recorded_turn_and_ends(recording: RecordingInstall, tail: Command) -> None:
     recording.record(Sent("rust", BLOCK, id="good"))
     recording.record(Sent("rust", OTHER, id="bad"))
     answer = tail("--json")
@@ -63,7 +63,7 @@ def test_it_prints_what_is_recorded_a_line_a_turn_and_ends(recording: RecordingI
     assert answer.code == 0
 
 
-def test_people_see_what_differs(recording: RecordingInstall, tail: Command) -> None:
+def test_the_text_shows_the_differences(recording: RecordingInstall, tail: Command) -> None:
     recording.record(Sent("rust", OTHER))
     recording.record(Sent("rust", BLOCK, id="as predicted"))
     shown = tail().out
@@ -73,14 +73,14 @@ def test_people_see_what_differs(recording: RecordingInstall, tail: Command) -> 
     assert "- - lang: Prefers rust" in shown
 
 
-def test_nothing_of_a_turn_steers_the_terminal(recording: RecordingInstall, tail: Command) -> None:
+def test_control_characters_of_a_turn_do_not_reach_the_terminal(recording: RecordingInstall, tail: Command) -> None:
     recording.record(Sent(HOSTILE, BLOCK, agent=HOSTILE, session=HOSTILE))
     answer = tail()
     assert not set("\x1b\x07\x9b\u202e") & set(answer.out + answer.err)
     assert "[/bold]" in answer.out
 
 
-def test_only_turns_of_an_agent_since_a_moment(recording: RecordingInstall, tail: Command) -> None:
+def test_turns_are_filtered_by_agent_and_time(recording: RecordingInstall, tail: Command) -> None:
     recording.record(Sent("old", at=NOW.replace(year=2025), id="old"))
     recording.record(Sent("rust", id="own"))
     recording.record(Sent("rust", agent="bob", id="other"))
@@ -88,7 +88,7 @@ def test_only_turns_of_an_agent_since_a_moment(recording: RecordingInstall, tail
     assert [json.loads(line)["turn"] for line in lines] == ["own"]
 
 
-def test_nothing_recorded_shows_the_lines_that_turn_it_on(recording: RecordingInstall, tail: Command) -> None:
+def test_without_a_trace_the_settings_that_enable_it_are_shown(recording: RecordingInstall, tail: Command) -> None:
     answer = tail("--json")
     assert answer.out == ""
     assert answer.code == 0

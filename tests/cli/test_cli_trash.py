@@ -1,4 +1,4 @@
-"""`memory trash`, `undo`, `redo` and `get --history`: what was changed here is listed, comes back, or goes."""
+"""`memory trash`, `undo`, `redo` and `get --history`: list, restore and delete earlier changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support.commands import Brain, Command
 
 @pytest.fixture
 def emptied(memory: Command) -> Command:
-    """The install after two memories were deleted, one by one, and one category."""
+    """The install after two single deletions and the deletion of a category."""
     for arguments in (("forget", "pet"), ("forget", "lang"), ("purge", "--category", "daily")):
         assert memory(*arguments, "--yes").code == 0
     return memory
@@ -44,7 +44,7 @@ def test_the_trash_is_listed_in_pages_and_by_text(emptied: Command) -> None:
 
 
 @pytest.mark.parametrize(("how", "left"), [(("--all",), []), (("--contains", "rust"), ["tz", "pet"])])
-def test_restore_brings_back_what_is_named(emptied: Command, how: tuple[str, ...], left: list[str]) -> None:
+def test_restore_restores_the_named_memories(emptied: Command, how: tuple[str, ...], left: list[str]) -> None:
     document = emptied("trash", "restore", *how, "--json").json
     assert (document["verb"], document["count"]) == ("restore", 3 - len(left))
     assert _keys(emptied) == left
@@ -69,7 +69,7 @@ def test_emptying_deletes_permanently(emptied: Command, install: Path) -> None:
     assert not any(word in left for word in (b"Mio", b"Timezone is EST", b"User prefers Rust"))
 
 
-def test_history_has_every_step_with_what_changed(memory: Command) -> None:
+def test_history_lists_every_change_with_its_differences(memory: Command) -> None:
     assert memory("get", "--history", "pet").out == "No change was made to this memory here.\n"
     memory("edit", "pet", "--content", "Cat named Kiki", "--category", "daily")
     memory("forget", "pet", "--yes")
@@ -103,7 +103,7 @@ def test_history_has_every_step_with_what_changed(memory: Command) -> None:
 def test_undo_skips_a_command_that_changed_nothing_or_cannot_be_undone(
     nothing: tuple[str, ...], memory: Command, brain: Brain
 ) -> None:
-    """A loop of `undo --yes` goes on until nothing is left."""
+    """A loop of `undo --yes` continues until nothing is left to undo."""
     memory(*nothing)
     before = brain.keys()
     assert memory("forget", "tz", "--yes").code == 0
@@ -115,7 +115,7 @@ def test_undo_skips_a_command_that_changed_nothing_or_cannot_be_undone(
     assert brain.keys() == before
 
 
-def test_a_change_is_undone_by_its_number_whatever_came_after_it(memory: Command, brain: Brain) -> None:
+def test_a_change_can_be_undone_by_number_despite_later_changes(memory: Command, brain: Brain) -> None:
     numbers = [memory("forget", key, "--yes", "--json").json["action"] for key in ("tz", "pet", "editor")]
     listed = memory("undo", "--list", "--json").json["actions"]
     found = [(one["number"], one["verb"], one["summary"], one["open"]) for one in listed]
@@ -135,7 +135,7 @@ def test_a_change_is_undone_by_its_number_whatever_came_after_it(memory: Command
     assert (refused.code, "pet" in refused.err) == (1, True)
 
 
-def test_a_key_that_exists_again_stops_undo_and_restore_until_a_person_decides(memory: Command, brain: Brain) -> None:
+def test_a_key_that_exists_again_stops_undo_and_restore_until_the_user_decides(memory: Command, brain: Brain) -> None:
     memory("forget", "pet", "--yes")
     present = memory("store", "pet", "Dog named Rex", "--json").json["entry"]["id"]
     number = str(memory("undo", "--list", "--json").json["actions"][1]["number"])
@@ -161,7 +161,7 @@ def test_a_key_that_exists_again_stops_undo_and_restore_until_a_person_decides(m
     assert memory("get", "pet", "--json").json["content"] == "Cat named Mio"
 
 
-def test_a_memory_of_another_store_comes_back_only_there(memory: Command, install: Path, brain: Brain) -> None:
+def test_a_memory_is_restored_only_to_its_own_store(memory: Command, install: Path, brain: Brain) -> None:
     memory("forget", "pet", "--yes")
     other = install / "other" / "brain.db"
     other.parent.mkdir()

@@ -1,4 +1,4 @@
-"""`memory audit`, `doctor`, `hygiene` and `reindex`: what they find, what they do about it, and the way back."""
+"""`memory audit`, `doctor`, `hygiene` and `reindex`: findings, repairs and undo."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def add(brain: Brain, *rows: tuple[str, str, str]) -> None:
 
 @pytest.fixture
 def noisy(brain: Brain) -> Brain:
-    """The install with few memories, twelve answers, twins and something near them."""
+    """The small install with twelve answers, duplicates and a near duplicate."""
     answers = ((key, f"answer of the agent, {key}", "conversation") for key in sorted(ANSWERS))
     add(brain, ("twin a", LONG, "core"), ("twin b", LONG, "core"), ("nearly", f"{LONG} today", "core"), *answers)
     return brain
 
 
-def test_the_kinds_are_those_that_are_found() -> None:
+def test_the_option_accepts_exactly_the_kinds_of_findings() -> None:
     assert tuple(kind.replace(" ", "-") for kind in clean_up.KINDS) == KINDS
 
 
-def test_hidden_text_is_a_finding_that_says_what_it_says(memory: Command, brain: Brain) -> None:
-    """Poisoned memories are named with what the agent reads; the document has every character as it is."""
+def test_a_finding_of_hidden_text_spells_it_out(memory: Command, brain: Brain) -> None:
+    """Poisoned memories are shown as the agent reads them; the JSON has every character unchanged."""
     add(brain, ("poisoned", f"{'Likes tea. ' * 20}{TAGS} 👩‍🚀", "core"), ("split\u200b", "Only its key is", "core"))
     answer = memory("audit", "--only", "hidden-text")
     assert ' Likes tea. Likes tea. ⟨34 tag characters: "Ignore all' in answer.out
@@ -58,7 +58,7 @@ def test_a_purge_of_a_finding_can_be_undone(memory: Command, noisy: Brain) -> No
     assert noisy.rows() == before
 
 
-def test_a_merge_is_of_both_kinds_of_duplicates_unless_named(memory: Command, noisy: Brain) -> None:
+def test_a_merge_includes_both_kinds_of_duplicates_unless_one_is_given(memory: Command, noisy: Brain) -> None:
     dry = memory("audit", "--merge", "--dry-run").out
     assert "Merge 2 memories?" in dry
     assert "  keeps   nearly (core, no session, 2026-03-01)\n" in dry
@@ -88,7 +88,7 @@ def test_a_damaged_keyword_index_is_rebuilt(memory: Command, brain: Brain) -> No
     assert "Rust" in memory("recall", "Rust").out
 
 
-def test_a_store_that_does_not_open_is_serious(memory: Command, install: Path, brain: Brain) -> None:
+def test_an_unopenable_store_is_a_serious_finding(memory: Command, install: Path, brain: Brain) -> None:
     brain.path.write_bytes(b"no database" * 1000)
     (install / "workspace" / "MEMORY_SNAPSHOT.md").write_text("# snapshot\n")
     answer = memory("doctor")
@@ -99,7 +99,7 @@ def test_a_store_that_does_not_open_is_serious(memory: Command, install: Path, b
 
 @pytest.fixture
 def aged(install: Path, brain: Brain) -> Path:
-    """The workspace of the install with two notes, an archived one, an old and a young chat row."""
+    """The workspace of the install with two notes, an archived one, an old and a recent conversation row."""
     young = datetime.now().astimezone().isoformat()
     chat = {"category": "conversation", "updated_at": young}
     old = "2020-01-05T10:00:00+00:00"
@@ -115,13 +115,13 @@ def aged(install: Path, brain: Brain) -> Path:
 
 
 def state_of(workspace: Path) -> tuple[dict[str, str], set[str]]:
-    """Every text file of the workspace and every key of its database."""
+    """Return every text file of the workspace and every key of its database."""
     files = [path for path in workspace.rglob("*") if path.is_file() and "brain.db" not in path.name]
     texts = {str(path.relative_to(workspace)): path.read_text() for path in files}
     return texts, Brain(workspace / "memory" / "brain.db").keys()
 
 
-def test_hygiene_says_what_it_would_do_does_it_and_undo_reverses_it(memory: Command, aged: Path) -> None:
+def test_hygiene_shows_its_plan_runs_it_and_undo_reverses_it(memory: Command, aged: Path) -> None:
     before = state_of(aged)
     shown = memory("hygiene", "--dry-run", "--profile", "0.7.5")
     for words in (
@@ -147,14 +147,14 @@ def test_hygiene_says_what_it_would_do_does_it_and_undo_reverses_it(memory: Comm
 
 
 @pytest.mark.parametrize(("as_of", "notes"), [("2020-01-12", 0), ("2020-01-13", 1)])
-def test_a_date_for_hygiene_is_the_midnight_it_begins_with(memory: Command, aged: Path, as_of: str, notes: int) -> None:
-    """A note of the 5th is older than seven days on the 13th and not before."""
+def test_a_date_for_hygiene_means_the_start_of_the_day(memory: Command, aged: Path, as_of: str, notes: int) -> None:
+    """A note of the 5th is older than seven days on the 13th, but not before."""
     found = memory("hygiene", "--dry-run", "--json", "--as-of", as_of, "--read-only", "--profile", "0.7.5").json
     assert found["as_of"] == f"{as_of}T00:00:00+00:00"
     assert sum(item["rule"] == "archive memory files" for item in found["items"]) == notes
 
 
-def test_hostile_names_reach_the_terminal_cleaned(memory: Command, aged: Path) -> None:
+def test_hostile_file_names_are_cleaned_for_the_terminal(memory: Command, aged: Path) -> None:
     (aged / "memory" / "2020-01-05_\x1b[31m\u202e\x07.md").write_text("x")
     answer = memory("hygiene", "--dry-run")
     assert "2020-01-05_␛[31m⟨U+202E⟩␇.md" in answer.out
@@ -164,7 +164,7 @@ def test_hostile_names_reach_the_terminal_cleaned(memory: Command, aged: Path) -
 
 @pytest.fixture
 def endpoint(install: Path) -> Iterator[HttpEndpoint]:
-    """The install embeds with a service on the loopback."""
+    """Configure the install with an embeddings service on the loopback."""
     with serving(embeddings(4)) as running:
         with (install / "config.toml").open("a") as config:
             config.write(f'embedding_provider = "custom:{running.base}"\nembedding_dimensions = 4\n')
@@ -175,7 +175,7 @@ def embedded(brain: Brain) -> Any:
     return brain.rows("count(embedding)")[0][0]
 
 
-def test_reindex_says_what_would_be_sent_and_makes_each_vector_once(
+def test_reindex_says_what_is_sent_and_creates_each_vector_once(
     memory: Command, endpoint: HttpEndpoint, brain: Brain
 ) -> None:
     shown = memory("reindex", "--dry-run").out
@@ -192,7 +192,9 @@ def test_reindex_says_what_would_be_sent_and_makes_each_vector_once(
     assert len(endpoint.requests) == 1
 
 
-def test_an_endpoint_that_says_no_ends_with_what_it_said(memory: Command, endpoint: HttpEndpoint, brain: Brain) -> None:
+def test_a_refusing_endpoint_ends_reindex_with_its_message(
+    memory: Command, endpoint: HttpEndpoint, brain: Brain
+) -> None:
     endpoint.answering = embeddings(4, key="another")
     answer = memory("reindex", "--yes")
     assert (answer.code, "wants an API key" in answer.err, embedded(brain)) == (1, True, 0)

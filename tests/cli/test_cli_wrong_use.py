@@ -1,4 +1,4 @@
-"""What a person can type wrongly: one sentence and one hint, an exit code, and nothing is changed."""
+"""Wrong usage gives one sentence, one hint and an exit code, and changes nothing."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ MISTAKES: dict[str, str] = {
     "copy --to postgres": "Give one with --to-location.",
     "copy --to redis": "--to-location takes its URL",
 }
-"""Commands that mean nothing, each with words of its sentence."""
+"""Invalid commands, each with words of its sentence."""
 
 REFUSALS: dict[str, tuple[int, str]] = {
     "get nobody": (1, "No memory entry found for "),
@@ -112,11 +112,13 @@ REFUSALS: dict[str, tuple[int, str]] = {
     "erase Mio --report {install}/config.toml": (1, "already exists"),
     "list --location /nowhere/brain.db": (3, "/nowhere/brain.db"),
 }
-"""Commands that cannot be carried out, with their exit codes."""
+"""Commands that cannot be run, with their exit codes."""
 
 
 @pytest.mark.parametrize("command", [*MISTAKES, *REFUSALS])
-def test_it_is_one_sentence_and_changes_nothing(memory: Command, install: Path, brain: Brain, command: str) -> None:
+def test_a_mistake_is_reported_in_one_sentence_and_changes_nothing(
+    memory: Command, install: Path, brain: Brain, command: str
+) -> None:
     code, words = REFUSALS.get(command) or (2, MISTAKES[command])
     before = brain.rows(), (install / "config.toml").read_bytes()
     typed = shlex.split(command.format(install=install))
@@ -144,7 +146,7 @@ def test_without_json_stdout_is_empty_and_stderr_has_the_sentence_and_its_hint(m
 
 
 @pytest.mark.parametrize("arguments", [("tea", "--batch", "-"), ("--batch", "/nowhere/batch.jsonl")])
-def test_a_batch_takes_no_message_and_has_to_be_there(memory: Command, arguments: tuple[str, ...]) -> None:
+def test_a_batch_accepts_no_message_and_must_exist(memory: Command, arguments: tuple[str, ...]) -> None:
     answer = memory("recall", *arguments)
     assert (answer.code, answer.out) == (2, "")
     assert answer.err.startswith("zeroclaw: ")
@@ -158,7 +160,7 @@ def test_a_batch_takes_no_message_and_has_to_be_there(memory: Command, arguments
         '{"query": "a", "session": "one", "sessions": ["ann"]}', "\\xff",
     ],
 )  # fmt: skip
-def test_a_bad_line_of_a_batch_is_named_by_its_number(memory: Command, line: str) -> None:
+def test_an_invalid_line_of_a_batch_is_reported_with_its_number(memory: Command, line: str) -> None:
     answer = memory("recall", "--batch", "-", stdin=f'{{"query": "rust"}}\n{line}\n'.encode())
     assert answer.code == 2
     assert len(answer.out.splitlines()) == 1

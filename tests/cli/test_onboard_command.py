@@ -1,4 +1,4 @@
-"""`zeroclaw onboard` by flags: what it prints, writes and leaves alone, and what it refuses in one sentence."""
+"""`zeroclaw onboard` with flags: its output, its changes to files, and its refusals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def files_below(folder: Path) -> dict[Path, bytes]:
 
 
 @pytest.mark.parametrize("flags", [("--memory", "lucid"), ("--memory", "postgres", "--set", DB_URL)])
-def test_a_fresh_folder_gets_the_defaults_once(onboard: Command, tmp_path: Path, flags: tuple[str, ...]) -> None:
+def test_a_new_folder_gets_the_defaults_once(onboard: Command, tmp_path: Path, flags: tuple[str, ...]) -> None:
     file, backend = tmp_path / "zc" / "config.toml", flags[1]
     shown = onboard(*flags, "--no-test", "--dry-run")
     assert (shown.code, "Nothing was changed" in shown.err, file.parent.exists()) == (0, True, False)
@@ -36,7 +36,7 @@ def test_a_fresh_folder_gets_the_defaults_once(onboard: Command, tmp_path: Path,
     assert (written.code, written.err, str(file) in written.out) == (0, "", True)
     assert "install ZeroClaw (not found on your PATH)" in " ".join(written.out.split())
     values = tomllib.loads(file.read_text())
-    assert values["schema_version"] == 3, "without a ZeroClaw on PATH the newest form is written"
+    assert values["schema_version"] == 3, "without a ZeroClaw on PATH the newest schema is written"
     assert values["memory"].items() >= (default_values(backend)["memory"] | {"backend": f"{backend}.default"}).items()
     added = {line[2:].partition("=")[0].strip() for line in shown.out.splitlines() if line.startswith("+ ")}
     assert {key for key, value in values["memory"].items() if not isinstance(value, dict)} <= added
@@ -46,7 +46,7 @@ def test_a_fresh_folder_gets_the_defaults_once(onboard: Command, tmp_path: Path,
     assert (again.code, "nothing to change" in again.out, file.read_bytes()) == (0, True, before)
 
 
-def test_only_what_was_asked_changes(onboard: Command, config_file: Path) -> None:
+def test_only_requested_settings_change(onboard: Command, config_file: Path) -> None:
     answer = onboard("--set", "memory.vector_weight=0.5", "--no-test")
     assert answer.code == 0, answer.err
     assert config_file.read_text() == CONFIG.replace("vector_weight = 0.7", "vector_weight = 0.5")
@@ -72,7 +72,7 @@ def test_without_a_terminal_a_bare_command_changes_nothing_and_interactive_is_re
     assert config_file.read_text() == CONFIG
 
 
-def test_a_second_config_dir_that_could_be_meant_is_named(run: Command, clean_environment: Path) -> None:
+def test_a_second_possible_config_dir_is_named(run: Command, clean_environment: Path) -> None:
     home, marked = clean_environment / ".zeroclaw", clean_environment / "elsewhere"
     for folder in (home, marked):
         folder.mkdir()
@@ -90,7 +90,7 @@ JSON_KEYS = {
 }  # fmt: skip
 
 
-def test_the_document_of_a_dry_run(onboard: Command, config_file: Path) -> None:
+def test_the_json_of_a_dry_run_shows_the_plan(onboard: Command, config_file: Path) -> None:
     answer = onboard("--memory", "postgres", "--set", DB_URL, "--no-test", "--dry-run", "--json")
     message = answer.json
     assert set(message) == JSON_KEYS
@@ -109,7 +109,7 @@ def test_the_document_of_a_dry_run(onboard: Command, config_file: Path) -> None:
     assert config_file.read_text() == CONFIG
 
 
-def test_the_document_of_a_write_and_of_a_second_one(onboard: Command, config_file: Path) -> None:
+def test_the_json_of_a_write_and_of_a_repeated_one(onboard: Command, config_file: Path) -> None:
     first = onboard("--set", "auto_save=false", "--no-test", "--json")
     assert (first.err, first.json["written"], first.json["dry_run"]) == ("", True, False)
     assert first.json["backup"]
@@ -119,10 +119,8 @@ def test_the_document_of_a_write_and_of_a_second_one(onboard: Command, config_fi
     assert (second["written"], second["changes"], second["backup"]) == (False, [], None)
 
 
-def test_the_commands_printed_after_writing_run_as_printed_where_the_scripts_are_not_on_path(
-    onboard: Command, config_file: Path
-) -> None:
-    """The memories of the backend that was left are copied by one of them."""
+def test_the_printed_commands_work_even_if_the_scripts_are_not_on_path(onboard: Command, config_file: Path) -> None:
+    """One of them copies the memories of the previous backend."""
     config_file.write_text('[memory]\nbackend = "sqlite"\nauto_save = true\n')
     database = config_file.parent / "workspace" / "memory" / "brain.db"
     database.parent.mkdir(parents=True)
@@ -142,7 +140,7 @@ def test_the_commands_printed_after_writing_run_as_printed_where_the_scripts_are
 
 @pytest.mark.parametrize("at", [0, 1, 2])
 @pytest.mark.parametrize("flags", [("--dry-run",), ("--memory=markdown", "--set=memory.auto_save=false", "--dry-run")])
-def test_our_own_options_are_answered_here(
+def test_our_own_options_are_handled_here(
     run: Command, fake: str, tmp_path: Path, at: int, flags: tuple[str, ...]
 ) -> None:
     folder = str(tmp_path / "zc")
@@ -166,10 +164,10 @@ def test_our_own_options_are_answered_here(
         (("--answers", ""), False, 2, ["is empty"]),
     ],
 )
-def test_an_argument_that_means_nothing_here_is_named(
+def test_an_unknown_argument_is_named(
     run: Command, fake: str, arguments: tuple[str, ...], has_real: bool, code: int, words: list[str]
 ) -> None:
-    """A slip is handed to nobody: the real one would begin to write."""
+    """A typing mistake is not passed on, because the real ZeroClaw would write."""
     answer = run("onboard", *arguments, **({"PATH": fake} if has_real else {}))
     assert (answer.code, answer.out) == (code, "")
     assert all(each in answer.err for each in words)
@@ -208,7 +206,7 @@ def test_help_is_ours_and_names_every_option(run: Command, fake: str) -> None:
     ],
     ids=lambda value: " ".join(value).replace(ODD, "ODD") if isinstance(value, tuple) else "",
 )
-def test_wrong_flags_write_nothing_and_steer_no_terminal(
+def test_wrong_flags_write_nothing_and_are_cleaned_for_the_terminal(
     onboard: Command, config_file: Path, flags: tuple[str, ...], named: str
 ) -> None:
     answer = onboard(*flags)
@@ -228,8 +226,10 @@ def test_wrong_flags_write_nothing_and_steer_no_terminal(
         (b'memory = "sqlite"\n', "memory is a text"),
     ],
 )
-def test_a_config_that_must_not_be_touched(onboard: Command, config_file: Path, raw: bytes, named: str) -> None:
-    """One sentence with the place, and one with what to do."""
+def test_an_invalid_config_is_reported_and_not_changed(
+    onboard: Command, config_file: Path, raw: bytes, named: str
+) -> None:
+    """One sentence names the position, another says what to do."""
     config_file.write_bytes(raw)
     answer = onboard("--set", "memory.auto_save=false", "--json")
     assert (answer.code, answer.message) == (2, "")
@@ -239,7 +239,7 @@ def test_a_config_that_must_not_be_touched(onboard: Command, config_file: Path, 
     assert files_below(config_file.parent) == {config_file: raw}
 
 
-def test_a_user_without_a_home_is_reported_and_may_name_the_place(config_file: Path) -> None:
+def test_a_user_without_a_home_folder_may_give_the_config_dir(config_file: Path) -> None:
     code = (
         "import os, pathlib, sys\n"
         "def nowhere(): raise RuntimeError('no home')\n"
@@ -257,7 +257,7 @@ def test_a_user_without_a_home_is_reported_and_may_name_the_place(config_file: P
     assert subprocess.run(command, capture_output=True, env=environment, timeout=60).returncode == 0
 
 
-def test_a_place_with_an_odd_name_is_shown_so_that_it_can_be_typed(run: Command, tmp_path: Path) -> None:
+def test_a_path_with_odd_characters_is_printed_quoted_for_the_shell(run: Command, tmp_path: Path) -> None:
     folder = tmp_path / "my agent's\n\x1b[31m place ü"
     folder.mkdir()
     (folder / "config.toml").write_text(CONFIG)
@@ -274,18 +274,18 @@ def test_a_place_with_an_odd_name_is_shown_so_that_it_can_be_typed(run: Command,
 
 @pytest.fixture
 def closed_url() -> Iterator[str]:
-    """An address with a port of this machine that is taken, but on which nobody listens."""
+    """A URL with a port of this machine that is bound but not listening."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield DB_URL.replace(":1/", f":{taken.getsockname()[1]}/")
 
 
 def refused(onboard: Command, config_file: Path, flags: tuple[str, ...], code: int) -> Any:
-    """The answer of a command that ends with this code; it leaves every file and folder as it was."""
+    """Run a command, check its exit code and that no file or folder changed, and return its answer."""
     before = sorted(config_file.parent.rglob("*")), files_below(config_file.parent)
     answer = onboard(*flags)
     assert answer.code == code, answer.err
-    assert "✗ " not in answer.out, "what ends the command is said once"
+    assert "✗ " not in answer.out, "the final error must be printed once"
     assert "Written" not in answer.out
     assert "Nothing was written." in answer.err
     assert "Pass --no-test to write anyway." in answer.err
@@ -299,7 +299,7 @@ def refused(onboard: Command, config_file: Path, flags: tuple[str, ...], code: i
     return answer
 
 
-def test_a_wrong_dimension_names_the_flag_that_puts_it_right(onboard: Command, config_file: Path) -> None:
+def test_a_wrong_dimension_error_names_the_flag_that_corrects_it(onboard: Command, config_file: Path) -> None:
     config_file.write_text('schema_version = 3\n[memory]\nbackend = "sqlite.default"\nauto_save = true\n')
     with serving(embeddings(768, "key-sekret")) as endpoint:
         provider = f"memory.embedding_provider=custom:{endpoint.base}"
@@ -311,10 +311,10 @@ def test_a_wrong_dimension_names_the_flag_that_puts_it_right(onboard: Command, c
     assert "sekret" not in config_file.read_text()
 
 
-def test_a_database_that_is_down_keeps_nobody_from_changing_a_weight(
+def test_a_weight_can_be_changed_while_the_database_is_down(
     onboard: Command, config_file: Path, closed_url: str
 ) -> None:
-    """Only what changes is tested."""
+    """Only changed settings are tested."""
     flags = ("--memory", "postgres", "--set", closed_url)
     refused(onboard, config_file, flags, 3)
     assert onboard(*flags, "--no-test").code == 0

@@ -1,4 +1,4 @@
-"""`zeroclaw onboard` in a terminal, and `--restore`: backups with their differences, put back, and that undone."""
+"""`zeroclaw onboard` in a terminal, and `--restore`: list backups with differences, restore one and undo that."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ THIRD = SECOND.replace("vector_weight = 0.7", "vector_weight = 0.5")
 
 @pytest.fixture
 def changed(onboard: Command, config_file: Path) -> Path:
-    """A config that was changed twice, so that there are two backups."""
+    """A config changed twice, so that two backups exist."""
     assert onboard("--set", "auto_save=false", "--no-test").code == 0
     assert onboard("--set", "vector_weight=0.5", "--no-test").code == 0
     assert config_file.read_text() == THIRD
@@ -41,7 +41,7 @@ def test_the_list_has_the_newest_first(onboard: Command, changed: Path) -> None:
     assert oldest["when"] <= newest["when"]
 
 
-def test_one_is_restored_and_that_is_undone(onboard: Command, changed: Path) -> None:
+def test_a_backup_is_restored_and_restoring_can_be_undone(onboard: Command, changed: Path) -> None:
     oldest = backups(onboard)[-1]["name"]
     assert "+ auto_save = true" in onboard("--restore", oldest, "--dry-run").out
     answer = onboard("--restore", oldest, "--yes")
@@ -54,7 +54,7 @@ def test_one_is_restored_and_that_is_undone(onboard: Command, changed: Path) -> 
     assert changed.stat().st_mode & 0o777 == 0o600
 
 
-def test_latest_is_the_newest_and_another_name_is_reported(onboard: Command, changed: Path) -> None:
+def test_latest_means_the_newest_backup_and_an_unknown_name_is_reported(onboard: Command, changed: Path) -> None:
     message = onboard("--restore", "latest", "--yes", "--json")
     assert message.code == 0
     assert set(message.json) == {"config_file", "restored", "backup", "dry_run", "lines", "diff"}
@@ -78,7 +78,7 @@ def test_a_dry_run_and_a_missing_yes_write_nothing(onboard: Command, changed: Pa
     assert len(backups(onboard)) == 2
 
 
-def test_a_broken_file_does_not_stop_it_and_shows_no_secret(onboard: Command, changed: Path) -> None:
+def test_a_broken_config_can_be_restored_and_shows_no_secret(onboard: Command, changed: Path) -> None:
     changed.write_text(THIRD.replace("auto_save = false", 'auto_save = "fal\napi_key = "abc-sekret\n'))
     broken = onboard("--memory", "sqlite")
     assert broken.code == 2
@@ -92,7 +92,7 @@ def test_a_broken_file_does_not_stop_it_and_shows_no_secret(onboard: Command, ch
 
 
 @pytest.mark.parametrize(("key", "code", "text"), [("y", 0, CONFIG), ("n", 1, THIRD)])
-def test_a_person_sees_the_difference_and_confirms(
+def test_the_user_sees_the_difference_and_confirms(
     onboard: Command, changed: Path, key: str, code: int, text: str
 ) -> None:
     command = [str(Path(sys.executable).parent / "zeroclaw"), "onboard", "--config-dir", str(changed.parent)]
@@ -109,7 +109,7 @@ COMMAND = [str(Path(sys.executable).parent / "zeroclaw"), "onboard"]
 
 
 @pytest.mark.parametrize("flags", [(), ("--interactive", "--set", "memory.auto_save=false")])
-def test_the_questions_begin_and_ctrl_c_ends_them(config_file: Path, flags: tuple[str, ...]) -> None:
+def test_the_questions_start_and_ctrl_c_ends_them(config_file: Path, flags: tuple[str, ...]) -> None:
     with Terminal([*COMMAND, "--config-dir", str(config_file.parent), *flags], columns=80, lines=24) as screen:
         screen.wait_for("Which settings do you want to configure?")
         screen.press("ctrl+c")
@@ -118,7 +118,7 @@ def test_the_questions_begin_and_ctrl_c_ends_them(config_file: Path, flags: tupl
     assert config_file.read_text() == CONFIG
 
 
-def test_a_command_to_copy_stays_one_line_however_narrow_the_terminal_is(config_file: Path) -> None:
+def test_a_command_to_copy_stays_on_one_line_in_a_narrow_terminal(config_file: Path) -> None:
     with Terminal(
         [*COMMAND, "--config-dir", str(config_file.parent), "--set", "auto_save=false", "--no-test"], columns=40
     ) as screen:

@@ -1,5 +1,5 @@
-"""A folder with a config, a way to do something as a user without rights, and one to edit a text with the checks that
-hold for every edit."""
+"""Fixtures: a folder with a config, a function that runs work as an unprivileged user, and one that edits a text and
+checks the rules of every edit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def path_of(name: str) -> KeyPath:
 
 
 def with_keys(values: Mapping[str, Any], changes: Mapping[KeyPath, Any]) -> dict[str, Any]:
-    """What the parsed document has to be after an edit."""
+    """Return the parsed document expected after an edit."""
     expected = copy.deepcopy(dict(values))
     for path, value in changes.items():
         table = expected
@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Folder:
 
 @pytest.fixture
 def open_to_all() -> Iterator[Folder]:
-    """One that every user can reach and write to."""
+    """A config folder that every user can reach and write to."""
     with other_user.shared_folder() as parent:
         folder = make_folder(parent)
         folder.config.parent.chmod(0o777)
@@ -50,14 +50,14 @@ def open_to_all() -> Iterator[Folder]:
 
 @pytest.fixture
 def as_nobody() -> Callable[[Callable[[], Any]], Any]:
-    """Call something as a user who owns nothing: its answer, or the error's kind and sentence."""
+    """Call a function as a user who owns nothing; return its result, or the type and message of its error."""
 
     return other_user.as_nobody
 
 
 @pytest.fixture
 def edit() -> Edit:
-    """The text after an edit (keys as `memory.backend`); it reads as meant and a second edit changes nothing."""
+    """Edit a text (keys as `memory.backend`); check its parsed values and that a second edit changes nothing."""
 
     def edited(text: str, changes: Mapping[str, Any]) -> str:
         paths = {path_of(name): value for name, value in changes.items()}

@@ -1,4 +1,4 @@
-"""Any edit of any document reads as meant, keeps every other line byte for byte, and changes nothing a second time."""
+"""Property tests: an edit of any document has the intended values, keeps all other lines, and is idempotent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PATHS = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map(tuple)
 
 @dataclass
 class Statement:
-    """The lines of one statement or comment, each text unlike all others, and the keys it sets."""
+    """The lines of one statement or comment, each with a unique text, and the keys it sets."""
 
     text: str
     mark: str
@@ -108,7 +108,7 @@ def read(text: str) -> dict[str, Any] | None:
 
 @st.composite
 def documents(draw: st.DrawFn) -> list[Statement]:
-    """Statements that make a valid document together; whatever would make it invalid is left out."""
+    """Return statements that form a valid document; statements that would make it invalid are left out."""
     ends = draw(st.sampled_from([["\n"], ["\r\n"], ["\n", "\r\n"]]))
     statements: list[Statement] = []
     text: str = ""
@@ -152,7 +152,7 @@ def serves(present: Any, wanted: Any) -> bool:
 
 
 def meant(values: Mapping[str, Any], changes: Mapping[KeyPath, Any]) -> dict[str, Any] | None:
-    """What the document has to read as, None where a change has to be refused."""
+    """Return the expected values, or None if the change must be refused."""
     expected = copy.deepcopy(dict(values))
     for path, value in changes.items():
         table: Any = expected
@@ -168,14 +168,14 @@ def meant(values: Mapping[str, Any], changes: Mapping[KeyPath, Any]) -> dict[str
 
 
 def plain(value: Any) -> str:
-    """A text that differs wherever two values do, types and nan included, the order of keys aside."""
+    """Return a text that is equal only for equal values, including types and nan, ignoring the order of keys."""
     if isinstance(value, dict):
         return repr(sorted((name, plain(inner)) for name, inner in value.items()))
     return repr(value)
 
 
 def rest_of(after: str, statements: list[Statement], changed: set[KeyPath], new: set[KeyPath]) -> list[str]:
-    """The lines that are no untouched statement's; each of those has to be there whole, in its order."""
+    """Return the lines that belong to no untouched statement, after checking that those are whole and in order."""
     rest, position = "", 0
     for statement in statements:
         if not statement.text.strip():
@@ -185,7 +185,7 @@ def rest_of(after: str, statements: list[Statement], changed: set[KeyPath], new:
         )
         needle = statement.mark if touched else statement.text
         found = after.find(needle, position)
-        assert found >= 0, f"{statement.text!r} is missing or elsewhere"
+        assert found >= 0, f"{statement.text!r} is missing or has moved"
         end = found + len(needle)
         assert touched or after[:found].endswith("\n") or found == 0
         assert after.startswith(("\n", "\r\n"), end) or end == len(after)
@@ -197,7 +197,9 @@ def rest_of(after: str, statements: list[Statement], changed: set[KeyPath], new:
 
 
 @given(edits(), st.booleans())
-def test_any_edit_of_any_document(edit: tuple[list[Statement], dict[KeyPath, Any]], marked: bool) -> None:
+def test_any_edit_of_any_document_keeps_other_lines(
+    edit: tuple[list[Statement], dict[KeyPath, Any]], marked: bool
+) -> None:
     statements, changes = edit
     text = "".join(each.text + each.line_end for each in statements)
     raw = (b"\xef\xbb\xbf" if marked else b"") + text.encode()
@@ -224,7 +226,7 @@ def test_any_edit_of_any_document(edit: tuple[list[Statement], dict[KeyPath, Any
 
 
 @given(edits())
-def test_keys_set_one_by_one_read_as_those_set_at_once(edit: tuple[list[Statement], dict[KeyPath, Any]]) -> None:
+def test_setting_keys_one_by_one_equals_setting_them_at_once(edit: tuple[list[Statement], dict[KeyPath, Any]]) -> None:
     statements, changes = edit
     before = ConfigDocument.from_text("".join(each.text + each.line_end for each in statements))
     if meant(before.values, changes) is None:

@@ -1,4 +1,4 @@
-"""A present value is replaced where it is; a new key goes after the last key of its own section or family."""
+"""An existing value is replaced in place; a new key is added after the last key of its section or group."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def test_only_the_value_changes(line_end: str, mark: bytes, last: bool) -> None:
         ("n = 1\n[memory]\nn = 1\n[memory.n2]\nn = 1\n", {"n": 2}, "n = 2\n[memory]\nn = 1\n[memory.n2]\nn = 1\n"),
     ],
 )  # fmt: skip
-def test_however_the_table_is_written(edit: Any, text: str, changes: dict[str, Any], expected: str) -> None:
+def test_an_edit_works_in_any_notation_of_the_table(
+    edit: Any, text: str, changes: dict[str, Any], expected: str
+) -> None:
     assert edit(text, changes) == expected
 
 
@@ -61,12 +63,12 @@ def test_however_the_table_is_written(edit: Any, text: str, changes: dict[str, A
     ("written", "wanted"),
     [("1", 1.0), ("0.40", 0.4), ("0x10", 16), ("'a'", "a"), ("[ 'a' ]", ["a"]), ("[1]", [1.0]), ("nan", float("nan"))],
 )
-def test_a_value_that_is_there_already_is_not_rewritten(written: str, wanted: Any) -> None:
+def test_an_equal_value_is_not_rewritten(written: str, wanted: Any) -> None:
     text = f"[m]\nk = {written}\n"
     assert ConfigDocument.from_text(text).with_values({("m", "k"): wanted}).text == text
 
 
-def test_secrets_do_not_show_in_the_name_of_a_document() -> None:
+def test_secrets_are_not_shown_in_the_repr_of_a_document() -> None:
     assert "hunter2" not in repr(ConfigDocument.from_text("password = 'hunter2'\n"))
 
 
@@ -99,7 +101,7 @@ BANNER = "\n# ==========\n# Next\n# ==========\n[next]\nn = 1\n"
          '[memory]\na = 5\nd = 1\nb = "x"\nc = []\n\n[x]\n'),
     ],
 )  # fmt: skip
-def test_a_key_of_a_section(edit: Any, text: str, changes: dict[str, Any], expected: str) -> None:
+def test_a_new_key_is_added_to_its_section(edit: Any, text: str, changes: dict[str, Any], expected: str) -> None:
     assert edit(text, changes) == expected
 
 
@@ -116,7 +118,7 @@ def test_a_key_of_a_section(edit: Any, text: str, changes: dict[str, Any], expec
         ("storage.provider = {a = '}'}\n", {"storage.provider.x": 1}, "storage.provider = {a = '}', x = 1}\n"),
     ],
 )
-def test_a_key_of_an_inline_table(edit: Any, text: str, changes: dict[str, Any], expected: str) -> None:
+def test_a_new_key_is_added_to_an_inline_table(edit: Any, text: str, changes: dict[str, Any], expected: str) -> None:
     assert edit(text, changes) == expected
 
 
@@ -135,7 +137,7 @@ def test_a_key_of_an_inline_table(edit: Any, text: str, changes: dict[str, Any],
         ("[s]\np.x = 1\n[s.p.deep]\ny = 1\n", {"s.p.deep.z": 2}, "[s]\np.x = 1\n[s.p.deep]\ny = 1\nz = 2\n"),
     ],
 )  # fmt: skip
-def test_a_key_of_a_dotted_group_stays_with_it(edit: Any, text: str, changes: dict[str, Any], expected: str) -> None:
+def test_a_new_dotted_key_is_added_to_its_group(edit: Any, text: str, changes: dict[str, Any], expected: str) -> None:
     assert edit(text, changes) == expected
 
 
@@ -149,7 +151,7 @@ def test_a_key_of_a_dotted_group_stays_with_it(edit: Any, text: str, changes: di
         ("# of all\n\n# of b\n[b]\n", "# of all\n\nr = 1\n\n# of b\n[b]\n"),
     ],
 )
-def test_a_key_of_the_root(edit: Any, text: str, expected: str) -> None:
+def test_a_new_key_is_added_to_the_root(edit: Any, text: str, expected: str) -> None:
     assert edit(text, {"r": 1}) == expected
 
 
@@ -171,5 +173,5 @@ def test_a_key_of_the_root(edit: Any, text: str, expected: str) -> None:
         ("[m.q.deep]\nx = 1\n", "[m.q.deep]\nx = 1\n\n[m.q]\na = 1\nb = 2\n"),
     ],
 )
-def test_a_new_table(edit: Any, text: str, expected: str) -> None:
+def test_a_new_table_is_added(edit: Any, text: str, expected: str) -> None:
     assert edit(text, {"m.q.a": 1, "m.q.b": 2}) == expected

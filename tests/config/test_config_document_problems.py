@@ -1,4 +1,4 @@
-"""A file that is no TOML, and an edit that cannot be done, are one sentence that shows no value."""
+"""Invalid TOML and impossible edits are reported in one sentence that shows no value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECRET = "hunter2-hunter2"
 
 
 def message_of(raw: bytes, folder: Path) -> BrokenConfig:
-    """What both ways of reading say of a file's bytes: the same."""
+    """Return the error message for a file's bytes, which is the same for both ways of reading."""
     path = folder / "config.toml"
     path.write_bytes(raw)
     with pytest.raises(BrokenConfig) as from_file:
@@ -41,7 +41,7 @@ def message_of(raw: bytes, folder: Path) -> BrokenConfig:
         ("a = {k = 1, k = 2}\n", 1),
     ],
 )
-def test_something_set_twice_is_named_by_its_line(tmp_path: Path, text: str, line: int) -> None:
+def test_a_key_or_table_set_twice_is_reported_with_its_line(tmp_path: Path, text: str, line: int) -> None:
     error = message_of(text.encode(), tmp_path)
     assert f", line {line}, column " in error.message
     assert "this key or table is set a second time here." in error.message
@@ -60,13 +60,13 @@ def test_something_set_twice_is_named_by_its_line(tmp_path: Path, text: str, lin
         ("= 1\n", "line 1, column 1", "not valid TOML"),
     ],
 )
-def test_other_mistakes_have_words_of_their_own(tmp_path: Path, text: str, place: str, what: str) -> None:
+def test_other_mistakes_have_their_own_messages(tmp_path: Path, text: str, place: str, what: str) -> None:
     error = message_of(text.encode(), tmp_path)
     assert place in error.message
     assert what in error.message
 
 
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+def test_bytes_that_are_no_text_are_reported(tmp_path: Path) -> None:
     error = message_of(b"\xef\xbb\xbfa = 1\nb = '\xc3\xa9\xff'\n", tmp_path)
     assert "line 2, column 7: this byte is not UTF-8 text." in error.message
     assert error.hint == "Save the file as UTF-8."
@@ -82,7 +82,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
         ("[[memory.qdrant.url]]\nx = 'hunter2'\n", "it is a table"),
     ],
 )
-def test_a_way_that_leads_through_no_table(text: str, named: str) -> None:
+def test_a_key_below_a_value_that_is_no_table_is_refused(text: str, named: str) -> None:
     with pytest.raises(BrokenConfig) as caught:
         ConfigDocument.from_text(text).with_values({("memory", "qdrant", "url"): "new-secret"})
     assert named in caught.value.message
@@ -97,7 +97,7 @@ def test_bytes_that_are_no_text_are_not_written() -> None:
         ConfigDocument.from_text("").with_values({("memory", "backend"): "a\udcff"})
 
 
-def test_a_table_is_no_value() -> None:
+def test_a_table_cannot_be_set_as_a_value() -> None:
     with pytest.raises(TypeError):
         ConfigDocument.from_text("").with_values({("memory",): {}})
 
@@ -113,13 +113,13 @@ def test_a_table_is_no_value() -> None:
         "# mine\n[z]\r\n[other]\nbackend = 'x'\n",
     ],
 )
-def test_a_line_that_was_lost_changed_or_added_is_an_error(text: str) -> None:
+def test_a_lost_changed_or_added_line_is_an_error(text: str) -> None:
     before = ConfigDocument.from_text("# mine\n[z]\r\n")
     with pytest.raises(InspectorError, match=r"memory\.backend could not be changed safely, so nothing was written"):
         checked_edit(before, text, {("memory", "backend"): "x"})
 
 
 @pytest.mark.parametrize("value", ["[" * 50_000, "[" * 50_000 + "]" * 50_000, "{a = " * 50_000])
-def test_a_text_that_no_person_wrote_is_refused(value: str) -> None:
+def test_extreme_nesting_is_refused(value: str) -> None:
     with pytest.raises(BrokenConfig, match="nests its values too deeply"):
         ConfigDocument.from_text(f"x = {value}\n")

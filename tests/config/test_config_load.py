@@ -1,4 +1,4 @@
-"""What a config says about memory, with every value's source."""
+"""Load the memory settings of a config, with the source of every value."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def test_wrong_type_never_shows_the_value(tmp_path: Path) -> None:
     assert "sk-veryverysecret" not in repr(config)
 
 
-def test_unknown_key_is_reported_with_the_one_meant(tmp_path: Path) -> None:
+def test_an_unknown_key_is_reported_with_a_suggestion(tmp_path: Path) -> None:
     config = load(tmp_path, BASE + "vektor_weight = 1.0\nsqlite_path = 'x'\n[memory.policy]\nthreatscan = 'on'\n")
     assert warning(config, "vektor_weight").endswith("did you mean vector_weight?")
     assert "did you mean" not in warning(config, "sqlite_path")
     assert warning(config, "threatscan").endswith("did you mean policy.threat_scan?")
 
 
-def test_hostile_key_names_cannot_steer_a_terminal(tmp_path: Path) -> None:
+def test_hostile_key_names_are_cleaned_for_the_terminal(tmp_path: Path) -> None:
     config = load(tmp_path, BASE + '"\\u001b]0;owned\\u0007" = 1\n"' + "k" * 500 + '" = 1\n')
     assert all("\x1b" not in sentence and len(sentence) < 200 for sentence in config.warnings)
 
@@ -102,11 +102,11 @@ def test_hostile_key_names_cannot_steer_a_terminal(tmp_path: Path) -> None:
         ('embedding_model = "hint:none"', "No embedding route"),
     ],
 )
-def test_value_that_does_not_do_what_it_seems_to(tmp_path: Path, lines: str, part: str) -> None:
+def test_a_misleading_value_is_reported(tmp_path: Path, lines: str, part: str) -> None:
     assert warning(load(tmp_path, f"{BASE}{lines}\n"), part)
 
 
-def test_a_threshold_over_one_counts_by_who_reads_it(tmp_path: Path) -> None:
+def test_a_threshold_above_one_is_reported_only_in_versions_that_refuse_it(tmp_path: Path) -> None:
     text = BASE + "min_relevance_score = 1.5\n"
     assert load(tmp_path, text).warnings == ()
     assert warning(load(tmp_path, f"schema_version = 3\n{text}"), "a number from 0 to 1")
@@ -121,7 +121,7 @@ def test_a_threshold_over_one_counts_by_who_reads_it(tmp_path: Path) -> None:
         (None, {}),
     ],
 )
-def test_a_key_that_the_zeroclaw_there_does_not_read_is_reported(
+def test_a_key_that_the_installed_zeroclaw_does_not_read_is_reported(
     tmp_path: Path, version: str | None, message: dict[str, str]
 ) -> None:
     text = BASE + "search_mode = 'bm25'\nretrieval_stages = ['fts']\n[memory.policy]\nread_only_namespaces = ['a']\n"
@@ -133,7 +133,7 @@ def test_a_key_that_the_zeroclaw_there_does_not_read_is_reported(
 
 
 @pytest.mark.parametrize("text", ["[memory]\nbackend = 'none'\n", "[memory]\nauto_save = true\n"])
-def test_required_keys_of_the_old_generation(tmp_path: Path, text: str) -> None:
+def test_missing_required_keys_of_the_old_generation_are_reported(tmp_path: Path, text: str) -> None:
     assert "does not start" in warning(load(tmp_path, text), "[memory] has no")
     assert load(tmp_path, f"schema_version = 3\n{text}").warnings == ()
 
@@ -162,7 +162,7 @@ def test_odd_schema_is_reported(tmp_path: Path, value: str) -> None:
         (THIRD, "redis.x", "redis", "x", "markdown"),
     ],
 )
-def test_the_backend_and_what_zeroclaw_makes_of_it(
+def test_the_backend_is_interpreted_as_by_zeroclaw(
     tmp_path: Path, start: str, written: str, backend: str, alias: str | None, in_zeroclaw: str
 ) -> None:
     config = load(tmp_path, f'{start}[memory]\nbackend = "{written}"\nauto_save = true\n')
@@ -208,7 +208,7 @@ def test_old_postgres_settings_move_to_the_default_alias(tmp_path: Path) -> None
     assert old.sources["storage.table"] == "default"
 
 
-def test_alias_picks_its_storage_table(tmp_path: Path) -> None:
+def test_the_alias_selects_its_storage_table(tmp_path: Path) -> None:
     text = (
         'schema_version = 3\n[memory]\nbackend = "qdrant.work"\n'
         '[storage.qdrant.default]\nurl = "http://wrong"\n[storage.qdrant.work]\nurl = "http://right"\n'
@@ -222,7 +222,7 @@ def test_missing_alias_of_a_remote_store_is_reported(tmp_path: Path) -> None:
     assert "does not start" in warning(load(tmp_path, text), "[storage.postgres.work]")
 
 
-def test_agents_and_whose_memory_they_read(tmp_path: Path) -> None:
+def test_agents_and_the_memory_they_read_are_loaded(tmp_path: Path) -> None:
     text = (
         "schema_version = 3\n[agents.a]\n[agents.a.workspace]\nread_memory_from = ['b', 'ghost']\n"
         "[agents.b]\n[agents.b.memory]\nbackend = 'markdown'\n[agents.c]\nworkspace = '~/x'\n"
@@ -232,14 +232,14 @@ def test_agents_and_whose_memory_they_read(tmp_path: Path) -> None:
     assert warning(config, "agents.c.workspace", "must be a table")
 
 
-def test_options_win_and_are_named(tmp_path: Path) -> None:
+def test_options_override_the_config_and_are_named_as_source(tmp_path: Path) -> None:
     config = load(tmp_path, BASE, backend="Redis", location="redis://h", read_only=True)
     assert (config.backend, config.zeroclaw_backend, config.location) == ("redis", "sqlite", "redis://h")
     assert config.read_only
     assert config.sources["memory.backend"] == "option"
 
 
-def test_key_put_into_the_wrong_place_is_not_shown(tmp_path: Path) -> None:
+def test_an_api_key_in_the_wrong_setting_is_not_shown(tmp_path: Path) -> None:
     config = load(tmp_path, BASE + 'embedding_provider = "sk-abcdefghijklmnopqrstuvwx"\n')
     assert "abcdefghij" not in " ".join(config.warnings)
 
@@ -260,7 +260,7 @@ VALUES = st.one_of(
         st.sampled_from(["api_key", "storage", "providers", "agents", "embedding_routes"]), VALUES, max_size=3
     ),
 )
-def test_no_value_of_any_type_stops_the_loading(
+def test_values_of_any_type_do_not_stop_loading(
     tmp_path_factory: pytest.TempPathFactory,
     schema: str,
     layout: Literal["workspace", "data"],

@@ -1,4 +1,4 @@
-"""Who makes vectors, and whose key is sent."""
+"""Which provider creates vectors, and which key is sent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_global_key_is_the_last_resort_of_the_first_schema(tmp_path: Path) -> No
     assert config.sources["embedding.api_key"] == "config.toml, api_key"
 
 
-def test_variables_of_the_old_generation(tmp_path: Path) -> None:
+def test_variables_of_the_old_generation_are_read(tmp_path: Path) -> None:
     text = 'api_key = "chat"\n' + OPENAI
     assert load(tmp_path, text, API_KEY="generic").embedding.api_key == "generic"
     assert load(tmp_path, text, API_KEY="generic", ZEROCLAW_API_KEY="z").embedding.api_key == "z"
@@ -43,7 +43,7 @@ def test_variables_of_the_old_generation(tmp_path: Path) -> None:
     assert config.sources["embedding.api_key"] == "environment OPENAI_API_KEY"
 
 
-def test_key_of_the_fallback_provider_in_the_second_schema(tmp_path: Path) -> None:
+def test_the_second_schema_uses_the_key_of_the_fallback_provider(tmp_path: Path) -> None:
     text = (
         'schema_version = 2\n[providers]\nfallback = "anthropic"\n[providers.models.anthropic]\napi_key = "chat"\n'
         + OPENAI
@@ -59,7 +59,7 @@ def test_key_of_the_fallback_provider_in_the_second_schema(tmp_path: Path) -> No
         ("schema_version = 3\n", "[[embedding_routes]]\nmodel_provider"),
     ],
 )
-def test_route_is_found_in_the_place_of_its_schema(tmp_path: Path, start: str, route: str) -> None:
+def test_a_route_is_found_where_its_schema_has_it(tmp_path: Path, start: str, route: str) -> None:
     text = f'{start}{HINT}{route} = "custom:http://localhost:9/v1"\nhint = "fast"\nmodel = "m"\napi_key = "r"\n'
     config = load(tmp_path, text)
     assert config.embedding.provider == "custom:http://localhost:9/v1"
@@ -77,7 +77,7 @@ def test_route_is_found_in_the_place_of_its_schema(tmp_path: Path, start: str, r
         "",
     ],
 )
-def test_useless_route_falls_back_to_the_literal_model(tmp_path: Path, route: str) -> None:
+def test_an_unusable_route_falls_back_to_the_literal_model(tmp_path: Path, route: str) -> None:
     config = load(tmp_path, HINT + route)
     assert (config.embedding.provider, config.embedding.model) == ("openai", "hint:fast")
     assert any("the [memory] values are used" in sentence for sentence in config.warnings)
@@ -109,14 +109,16 @@ api_key = "profile"
         ("custom:http://a.b/v1", "custom:http://a.b/v1", "chat"),
     ],
 )
-def test_provider_reference_of_the_third_schema(tmp_path: Path, provider: str, expected: str, key: str) -> None:
+def test_a_provider_reference_of_the_third_schema_is_resolved(
+    tmp_path: Path, provider: str, expected: str, key: str
+) -> None:
     config = load(tmp_path, THIRD.format(provider=provider, more=""))
     assert (config.embedding.provider, config.embedding.api_key) == (expected, key)
     assert config.warnings == ()
 
 
 @pytest.mark.parametrize(("provider", "part"), [("openai.gone", "is not under"), ("cohere.x", "has no uri")])
-def test_reference_that_leads_nowhere_makes_no_vectors(tmp_path: Path, provider: str, part: str) -> None:
+def test_a_dangling_provider_reference_disables_vectors(tmp_path: Path, provider: str, part: str) -> None:
     config = load(tmp_path, THIRD.format(provider=provider, more=""))
     assert not config.embedding.is_on
     assert any(part in sentence for sentence in config.warnings)
@@ -128,7 +130,7 @@ def test_key_of_memory_wins_over_the_profile_and_is_decrypted(tmp_path: Path) ->
     assert "mine" not in repr(config)
 
 
-def test_route_key_of_the_old_generation_is_taken_literally(tmp_path: Path) -> None:
+def test_a_route_key_of_the_old_generation_is_used_literally(tmp_path: Path) -> None:
     text = f'{HINT}[[embedding_routes]]\nhint = "fast"\nprovider = "openai"\nmodel = "m"\napi_key = "{sealed("x")}"\n'
     assert load(tmp_path, text).embedding.api_key == sealed("x")
 

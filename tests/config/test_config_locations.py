@@ -1,4 +1,4 @@
-"""Which install is found and which rule chose it, and what a given path means."""
+"""Which install is found by which rule, and how a given path is interpreted."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_config_alone_is_an_install_of_its_schema(tmp_path: Path, text: str, lay
     assert not install.database.exists()
 
 
-def test_notes_of_an_agent_make_the_data_folder_the_store_of_a_markdown_install(tmp_path: Path) -> None:
+def test_agent_notes_make_the_data_folder_the_store_of_a_markdown_install(tmp_path: Path) -> None:
     put(tmp_path / ".zeroclaw/config.toml", 'schema_version = 3\n[memory]\nbackend = "markdown.notes"\n')
     put(tmp_path / ".zeroclaw/agents/default/workspace/MEMORY.md")
     put(tmp_path / ".zeroclaw/workspace/old.txt")
@@ -63,7 +63,7 @@ def test_config_dir_variable_is_trimmed_and_expanded(tmp_path: Path) -> None:
     assert (install.database, install.rule) == (brain, "ZEROCLAW_CONFIG_DIR")
 
 
-def test_config_dir_and_workspace_together_mix_in_the_old_generation(tmp_path: Path) -> None:
+def test_config_dir_and_workspace_are_combined_in_the_old_generation(tmp_path: Path) -> None:
     put(tmp_path / "cfg/config.toml", OLD)
     elsewhere = put(tmp_path / "proj/workspace/memory/brain.db")
     left = put(tmp_path / "cfg/workspace/memory/brain.db")
@@ -76,7 +76,7 @@ def test_config_dir_and_workspace_together_mix_in_the_old_generation(tmp_path: P
     assert "not used" in installs[1].rule
 
 
-def test_config_dir_and_workspace_together_do_not_mix_where_data_is_in_use(tmp_path: Path) -> None:
+def test_config_dir_and_workspace_are_not_combined_if_data_is_in_use(tmp_path: Path) -> None:
     new = put(tmp_path / "cfg/data/memory/brain.db")
     old = put(tmp_path / "proj/workspace/memory/brain.db")
     environ = {"ZEROCLAW_CONFIG_DIR": str(tmp_path / "cfg"), "ZEROCLAW_WORKSPACE": str(tmp_path / "proj")}
@@ -93,7 +93,7 @@ def test_workspace_variable_means_the_config_dir_to_the_new_generation(tmp_path:
     assert "0.8.0" in installs[0].rule
 
 
-def test_data_dir_variable_gives_only_the_config_dir(tmp_path: Path) -> None:
+def test_the_data_dir_variable_sets_only_the_config_dir(tmp_path: Path) -> None:
     brain = put(tmp_path / "cfg/data/memory/brain.db")
     put(tmp_path / "cfg/config.toml", NEW)
     (install,) = find_installs({"ZEROCLAW_DATA_DIR": str(tmp_path / "cfg")}, tmp_path)
@@ -109,7 +109,7 @@ def test_config_dir_variable_wins_over_the_data_dir(tmp_path: Path) -> None:
     assert (install.config_dir, install.rule) == (tmp_path / "cfg", "ZEROCLAW_CONFIG_DIR")
 
 
-def test_marker_is_honoured_and_the_default_is_listed_too(tmp_path: Path) -> None:
+def test_the_marker_is_followed_and_the_default_also_listed(tmp_path: Path) -> None:
     default = put(tmp_path / ".zeroclaw/workspace/memory/brain.db")
     marked = put(tmp_path / ".zeroclaw/profiles/work/workspace/memory/brain.db")
     put(tmp_path / ".zeroclaw/active_workspace.toml", 'config_dir = "profiles/work"\n')
@@ -118,7 +118,7 @@ def test_marker_is_honoured_and_the_default_is_listed_too(tmp_path: Path) -> Non
     assert "active_workspace.toml" in installs[0].rule
 
 
-def test_marker_is_ignored_where_the_new_generation_stores(tmp_path: Path) -> None:
+def test_the_marker_is_second_if_the_default_has_a_store_of_the_new_generation(tmp_path: Path) -> None:
     new = put(tmp_path / ".zeroclaw/data/memory/brain.db")
     marked = put(tmp_path / "work/workspace/memory/brain.db")
     put(tmp_path / ".zeroclaw/active_workspace.toml", f'config_dir = "{tmp_path}/work"\n')
@@ -133,7 +133,7 @@ def test_a_useless_marker_is_ignored(tmp_path: Path, text: str) -> None:
     assert install.config_dir == tmp_path / ".zeroclaw"
 
 
-def test_homebrew_folder_counts_on_macos_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_homebrew_folder_is_used_only_on_macos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     brain = put(tmp_path / "brew/var/zeroclaw/data/memory/brain.db")
     environ = {"HOMEBREW_PREFIX": str(tmp_path / "brew")}
     monkeypatch.setattr(sys, "platform", "linux")
@@ -145,20 +145,20 @@ def test_homebrew_folder_counts_on_macos_only(tmp_path: Path, monkeypatch: pytes
     assert "Homebrew" in install.rule
 
 
-def test_nothing_anywhere_says_where_was_looked_and_what_to_do(tmp_path: Path) -> None:
+def test_a_missing_install_error_lists_the_searched_folders_and_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(NoInstall) as caught:
         find_installs({}, tmp_path)
     assert str(tmp_path / ".zeroclaw") in caught.value.message
     assert "zeroclaw-tui --demo" in caught.value.hint
 
 
-def test_variable_to_nothing_does_not_open_another_install(tmp_path: Path) -> None:
+def test_a_variable_with_a_missing_folder_does_not_open_another_install(tmp_path: Path) -> None:
     put(tmp_path / ".zeroclaw/workspace/memory/brain.db")
     with pytest.raises(NoInstall, match="ZEROCLAW_CONFIG_DIR names"):
         find_installs({"ZEROCLAW_CONFIG_DIR": "/nowhere"}, tmp_path)
 
 
-def test_folder_that_may_not_be_entered_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_permission_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     really = os.stat
 
     def guarded(path: Path, *rest: object, **named: object) -> os.stat_result:
@@ -181,7 +181,7 @@ def test_options_win_over_variables(tmp_path: Path) -> None:
     assert (install.database, install.rule) == (mine, "--workspace")
 
 
-def test_both_options_take_each_its_part(tmp_path: Path) -> None:
+def test_config_dir_and_workspace_options_can_be_combined(tmp_path: Path) -> None:
     put(tmp_path / "cfg/config.toml", OLD)
     brain = put(tmp_path / "ws/memory/brain.db")
     (install,) = find_installs({}, tmp_path, config_dir=tmp_path / "cfg", workspace=tmp_path / "ws")
@@ -200,7 +200,9 @@ def test_both_options_take_each_its_part(tmp_path: Path) -> None:
         ("x/Workspace", None, ("x/Workspace", "x/Workspace/workspace")),
     ],
 )
-def test_workspace_rule(tmp_path: Path, folder: str, config: str | None, expected: tuple[str, str]) -> None:
+def test_the_workspace_follows_zeroclaws_rule(
+    tmp_path: Path, folder: str, config: str | None, expected: tuple[str, str]
+) -> None:
     if config:
         put(tmp_path / config, OLD)
     assert workspace_rule(tmp_path / folder) == (tmp_path / expected[0], tmp_path / expected[1])
@@ -223,7 +225,7 @@ def at(path: Path, **environ: str) -> Install:
 
 
 @pytest.mark.parametrize("part", ["", "config.toml", "workspace", "workspace/memory", "workspace/memory/brain.db"])
-def test_every_part_of_an_install_leads_to_it(install_dir: Path, part: str) -> None:
+def test_any_path_within_an_install_finds_it(install_dir: Path, part: str) -> None:
     install = at(install_dir / part)
     assert install.config_dir == install_dir
     assert install.database == install_dir / "workspace/memory/brain.db"
@@ -233,7 +235,7 @@ def test_every_part_of_an_install_leads_to_it(install_dir: Path, part: str) -> N
 
 
 @pytest.mark.parametrize("part", ["", "data", "data/memory", "data/memory/brain.db"])
-def test_every_part_of_a_newer_install_leads_to_it(tmp_path: Path, part: str) -> None:
+def test_any_path_within_a_newer_install_finds_it(tmp_path: Path, part: str) -> None:
     (tmp_path / "data/memory").mkdir(parents=True)
     (tmp_path / "config.toml").write_text("schema_version = 3\n")
     (tmp_path / "data/memory/brain.db").write_bytes(b"")
@@ -241,7 +243,7 @@ def test_every_part_of_a_newer_install_leads_to_it(tmp_path: Path, part: str) ->
     assert (install.layout, install.config_dir) == ("data", tmp_path)
 
 
-def test_workspace_next_to_a_dot_zeroclaw(tmp_path: Path) -> None:
+def test_a_workspace_beside_a_dot_zeroclaw_uses_its_config(tmp_path: Path) -> None:
     (tmp_path / ".zeroclaw").mkdir()
     (tmp_path / ".zeroclaw/config.toml").write_text(CONFIG)
     (tmp_path / "proj/memory").mkdir(parents=True)
@@ -249,29 +251,29 @@ def test_workspace_next_to_a_dot_zeroclaw(tmp_path: Path) -> None:
     assert at(tmp_path / "proj/memory/brain.db").config_dir == tmp_path / ".zeroclaw"
 
 
-def test_empty_workspace_of_an_install(tmp_path: Path) -> None:
+def test_an_empty_workspace_of_an_install_is_recognised(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(CONFIG)
     (tmp_path / "workspace").mkdir()
     assert at(tmp_path / "workspace").config_dir == tmp_path
 
 
 @pytest.mark.parametrize("name", ["copy.db", "discord.db", "brain.db.backup-20260101T000000", "brain.db", "notes.txt"])
-def test_lone_file(tmp_path: Path, name: str) -> None:
+def test_a_file_outside_an_install_is_opened_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"")
     install = at(tmp_path / name)
     assert (install.layout, install.config_dir, install.database) == ("lone", None, tmp_path / name)
     assert load_config(install, {}).backend == "sqlite"
 
 
-def test_another_database_of_an_install_is_lone(install_dir: Path) -> None:
+def test_another_database_within_an_install_is_opened_alone(install_dir: Path) -> None:
     other = install_dir / "workspace/memory/discord.db"
     other.write_bytes(b"")
     install = at(other)
     assert (install.layout, install.database) == ("lone", other)
 
 
-def test_memory_db_next_to_a_brain_db_is_lone(install_dir: Path) -> None:
-    """The config's store is brain.db; who asks for the other file gets that file."""
+def test_memory_db_beside_a_brain_db_is_opened_alone(install_dir: Path) -> None:
+    """The config's store is brain.db; a path to the other file opens that file."""
     other = install_dir / "workspace/memory.db"
     other.write_bytes(b"")
     install = at(other)
@@ -297,7 +299,7 @@ def test_own_folder_of_a_lone_file_follows_its_real_path(tmp_path: Path) -> None
         (["MEMORY.md"], "MEMORY.md", ""),
     ],
 )
-def test_markdown_folder(tmp_path: Path, files: list[str], given: str, root: str) -> None:
+def test_a_folder_of_markdown_notes_is_recognised(tmp_path: Path, files: list[str], given: str, root: str) -> None:
     for name in files:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("- a\n")
@@ -306,8 +308,8 @@ def test_markdown_folder(tmp_path: Path, files: list[str], given: str, root: str
     assert load_config(install, {}).backend == "markdown"
 
 
-def test_notes_elsewhere_are_no_memory(tmp_path: Path) -> None:
-    """A workspace without memory is known by its config."""
+def test_markdown_files_elsewhere_are_no_memory(tmp_path: Path) -> None:
+    """A workspace without memory is recognised by its config."""
     (tmp_path / "loose.md").write_text("- a\n")
     for given in (tmp_path, tmp_path / "loose.md"):
         with pytest.raises(Unreadable, match="memory"):
@@ -318,7 +320,7 @@ def test_notes_elsewhere_are_no_memory(tmp_path: Path) -> None:
     assert at(tmp_path / "z/workspace").config_dir == tmp_path / "z"
 
 
-def test_missing_path_is_a_sentence(tmp_path: Path) -> None:
+def test_a_missing_path_is_reported(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match=r"gone\.db does not exist\."):
         at(tmp_path / "gone.db")
 
@@ -329,6 +331,6 @@ def test_pipe_is_refused_without_being_opened(tmp_path: Path) -> None:
         at(tmp_path / "pipe")
 
 
-def test_empty_folder_is_a_sentence(tmp_path: Path) -> None:
+def test_an_empty_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match=r"no config\.toml, no database and no Markdown"):
         at(tmp_path)

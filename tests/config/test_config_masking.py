@@ -1,4 +1,4 @@
-"""Masking: no secret is seen however it is written, and every other character stays."""
+"""Masking hides secrets in every notation and keeps every other character."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ api_key_env secret_file password_min_length db_url url backend author authors 1 
 
 
 def masked(text: str) -> str:
-    """The masked text, which still is TOML with as many lines."""
+    """Return the masked text, after checking that it is TOML with the same number of lines."""
     shown = masked_toml(ConfigDocument.from_text(text).text)
     tomllib.loads(shown)
     assert shown.count("\n") == text.count("\n")
@@ -34,12 +34,12 @@ def masked(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", SECRET_NAMES.split())
-def test_names_of_secrets_are_known(name: str) -> None:
+def test_names_of_secrets_are_recognised(name: str) -> None:
     assert is_secret_name(name)
 
 
 @pytest.mark.parametrize("name", [*ORDINARY_NAMES.split(), ""])
-def test_names_of_ordinary_settings_are_none(name: str) -> None:
+def test_names_of_ordinary_settings_are_not_secret(name: str) -> None:
     assert not is_secret_name(name)
 
 
@@ -85,7 +85,7 @@ def test_names_of_ordinary_settings_are_none(name: str) -> None:
         ("# was enc2:00ff, then postgres://me:hunter2@h/db", f"# was enc2:{DOTS}, then postgres://me:{DOTS}@h/db"),
     ],
 )
-def test_a_secret_is_dots_and_the_rest_of_its_line_stays(line: str, shown: str) -> None:
+def test_a_secret_is_masked_and_the_rest_of_its_line_kept(line: str, shown: str) -> None:
     assert masked(line) == shown
 
 
@@ -110,26 +110,26 @@ def test_a_secret_is_dots_and_the_rest_of_its_line_stays(line: str, shown: str) 
         "# see https://example.com/a:b@c",
     ],
 )
-def test_an_ordinary_line_stays_as_it_is(line: str) -> None:
+def test_an_ordinary_line_is_unchanged(line: str) -> None:
     assert masked(line) == line
 
 
-def test_a_section_named_after_secrets_is_dots_below() -> None:
+def test_every_value_of_a_section_named_after_secrets_is_masked() -> None:
     text = '[http.credentials]\ngithub = "a"\n[x.api_keys]\none = ["b"]\n[x]\ntwo = "c"\n'
     assert masked(text) == text.replace('"a"', f'"{DOTS}"').replace('"b"', f'"{DOTS}"')
 
 
-def test_each_line_of_a_secret_is_dots_and_the_lines_stay() -> None:
+def test_each_line_of_a_multiline_secret_is_masked() -> None:
     text = 'private_key = """\r\nfirst "quoted"\r\n\r\n  second\\\r\n  third"""\r\nport = 1\r\n'
     assert masked(text) == f'private_key = """\r\n{DOTS}\r\n\r\n{DOTS}\r\n{DOTS}"""\r\nport = 1\r\n'
 
 
-def test_a_private_key_is_dots_under_any_name() -> None:
+def test_a_private_key_is_masked_under_any_name() -> None:
     shown = masked("pem = '''\n-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\n'''\nname = 'n'")
     assert shown == f"pem = '''\n{DOTS}\n{DOTS}\n{DOTS}\n'''\nname = 'n'"
 
 
-def test_secret_looking_lines_in_a_text_of_another_name_do_not_confuse_what_follows() -> None:
+def test_lines_that_look_secret_in_another_text_do_not_affect_later_lines() -> None:
     text = (
         'prompt = """\n[fake]\n# "\napi_key = \'\n"""\nliteral = \'\'\'\n"""\n\'\'\'\napi_key = "hunter2"\nname = "n"'
     )
@@ -153,8 +153,8 @@ WAYS = [
 
 
 @given(st.lists(st.tuples(st.sampled_from(WAYS), SECRET), min_size=1, max_size=6))
-def test_no_secret_is_ever_seen(written: list[tuple[str, str]]) -> None:
-    """Any mixture of ways of writing one, each in a section of its own, between ordinary lines."""
+def test_no_secret_is_ever_shown(written: list[tuple[str, str]]) -> None:
+    """Any mixture of notations of a secret, each in its own section, between ordinary lines."""
     blocks = [
         f"[section{at}]\nbefore = 'ordinary text {at}'\n{way.format(secret, at=at)}\nlast = {at}"
         for at, (way, secret) in enumerate(written)
@@ -169,8 +169,8 @@ def test_no_secret_is_ever_seen(written: list[tuple[str, str]]) -> None:
 @pytest.mark.parametrize(
     "piece", ["x", "a.b-c://", "postgres://a:", "sk-", "eyJ-", "token=a ", "   ", "?a_key", "Bearer "]
 )
-def test_a_comment_as_long_as_a_book_is_masked_in_time(piece: str) -> None:
-    """Patterns that begin again at each character would take minutes for these."""
+def test_a_very_long_comment_is_masked_quickly(piece: str) -> None:
+    """Patterns that backtrack from each character would take minutes."""
     text = f'# {piece * (200_000 // len(piece))}\n# api_key = "hunter2"\n'
     assert masked(text).endswith(f"\n# api_key = {DOTS}\n")
 
@@ -182,5 +182,5 @@ def test_a_comment_as_long_as_a_book_is_masked_in_time(piece: str) -> None:
         ("postgres://u:p w@h/d", "••••"), ("postgres://u:p@h/d", "postgres://u:••••@h/d"),
     ],
 )  # fmt: skip
-def test_a_secret_is_shown_as_far_as_it_is_none(secret: str, shown: str) -> None:
+def test_only_the_public_parts_of_a_secret_are_shown(secret: str, shown: str) -> None:
     assert masked_secret(secret) == shown

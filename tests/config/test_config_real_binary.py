@@ -1,4 +1,4 @@
-"""The real zeroclaw on PATH."""
+"""Find the real zeroclaw on PATH."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ def path_of(*folders: Path | str) -> dict[str, str]:
     return {"PATH": os.pathsep.join(map(str, folders))}
 
 
-def test_first_real_one_is_taken(tmp_path: Path) -> None:
+def test_the_first_real_zeroclaw_is_used(tmp_path: Path) -> None:
     first = put(tmp_path / "a", "\x7fELF zeroclaw_tui is not looked for in a program")
     put(tmp_path / "b", "#!/bin/sh\n")
     assert real_zeroclaw(path_of(tmp_path / "none", tmp_path / "a", tmp_path / "b")) == str(first)
 
 
-def test_our_script_of_another_environment_is_passed_over(tmp_path: Path) -> None:
+def test_our_script_of_another_environment_is_skipped(tmp_path: Path) -> None:
     put(tmp_path / "a", "#!/usr/bin/python3\nfrom zeroclaw_tui.cli.main import zeroclaw\n")
     real = put(tmp_path / "b", "#!/bin/sh\n")
     assert real_zeroclaw(path_of(tmp_path / "a", tmp_path / "b")) == str(real)
 
 
-def test_running_script_is_passed_over_by_its_real_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_running_script_is_skipped_by_its_real_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = put(tmp_path / "a", "#!/bin/sh\nexec something\n")
     (tmp_path / "b").mkdir()
     (tmp_path / "b/zeroclaw").symlink_to(ours)
@@ -45,7 +45,7 @@ def test_running_script_is_passed_over_by_its_real_path(tmp_path: Path, monkeypa
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Our scripts in a `.venv/bin`, next to the Python that runs this program."""
+    """Our scripts in a `.venv/bin`, beside the Python that runs this program."""
     scripts = tmp_path / "clone" / ".venv" / "bin"
     scripts.mkdir(parents=True)
     for name in ("zeroclaw", "zeroclaw-tui"):
@@ -56,14 +56,14 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def other_zeroclaw(folder: Path) -> Path:
-    """Another program of that name."""
+    """Create another program of that name."""
     folder.mkdir()
     (folder / "zeroclaw").write_text("#!/bin/sh\n")
     (folder / "zeroclaw").chmod(0o755)
     return folder
 
 
-def test_a_command_is_its_bare_name_where_path_leads_to_this_program(
+def test_a_command_is_a_bare_name_if_path_finds_this_program(
     installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{installed}:{other_zeroclaw(tmp_path / 'other')}")
@@ -71,7 +71,7 @@ def test_a_command_is_its_bare_name_where_path_leads_to_this_program(
     assert our_command("zeroclaw-tui") == "zeroclaw-tui"
 
 
-def test_a_command_is_a_path_where_path_leads_elsewhere(
+def test_a_command_is_a_full_path_if_path_finds_another_program(
     installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{other_zeroclaw(tmp_path / 'other')}:{installed}")
@@ -81,7 +81,7 @@ def test_a_command_is_a_path_where_path_leads_elsewhere(
     assert our_command("zeroclaw-tui") == str(installed / "zeroclaw-tui")
 
 
-def test_commands_in_a_text_are_spelled_so_that_they_run(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_in_a_text_are_rewritten_so_that_they_run(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     text = "Run `zeroclaw memory undo` or `zeroclaw-tui`; zeroclaw itself is `zeroclaw`, as is `zeroclaw daemon`."
     assert runnable(text) == (
@@ -105,7 +105,7 @@ def test_commands_in_a_text_are_spelled_so_that_they_run(installed: Path, monkey
     ],
     ids=["a version", "a beta", "no version", "no answer in time"],
 )
-def test_the_installed_version_is_what_the_binary_prints(tmp_path: Path, script: str, version: str | None) -> None:
+def test_the_installed_version_is_read_from_the_binary(tmp_path: Path, script: str, version: str | None) -> None:
     assert zeroclaw_version(str(put(tmp_path / "bin", f"#!/bin/sh\n{script}\n")), seconds=2) == version
 
 

@@ -1,4 +1,4 @@
-"""Saving a config: in one step, 0600, with a backup, through links; and what keeps it from being saved_backup."""
+"""A config is saved in one step, with mode 0600, a backup and links kept; or saving is refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def mode_of(path: Path) -> int:
 
 
 def test_saving_replaces_the_file_and_keeps_the_old_one_as_a_backup(folder: Folder) -> None:
-    """Both are for their owner only, and nothing else is left."""
+    """Both are private to their owner, and no other file is left."""
     backup = saved_backup(folder)
     assert folder.config.read_bytes() == NEW
     assert mode_of(folder.config) == 0o600
@@ -40,8 +40,8 @@ def test_saving_replaces_the_file_and_keeps_the_old_one_as_a_backup(folder: Fold
     assert folder.temporary_files() == []
 
 
-def test_only_the_last_ten_backups_stay_and_foreign_files_are_left_alone(folder: Folder) -> None:
-    """A backup that somebody renamed, a link and a folder of the right name are not ours to remove."""
+def test_only_the_last_ten_backups_are_kept_and_other_files_not_removed(folder: Folder) -> None:
+    """A renamed backup, and a link or folder with the name of a backup, are not removed."""
     folder.backups.mkdir(parents=True)
     ours = "config.2020-01-01T000000.000000Z.toml"
     foreign = ("keep.toml", "config.toml.bak", "config.2026-99-99T999999.000000Z.toml", f"{ours}.bak")
@@ -54,7 +54,7 @@ def test_only_the_last_ten_backups_stay_and_foreign_files_are_left_alone(folder:
     assert left == {*foreign, ours, *(backup.path.name for backup in made[3:])}
 
 
-def test_backups_of_one_second_have_names_of_their_own_that_never_change(folder: Folder) -> None:
+def test_backups_of_the_same_second_have_distinct_stable_names(folder: Folder) -> None:
     made = [saved_backup(folder, b"x = %d\n" % at) for at in range(3)]
     assert [backup.name for backup in made] == [
         "2026-11-22T041530Z",
@@ -65,8 +65,8 @@ def test_backups_of_one_second_have_names_of_their_own_that_never_change(folder:
     assert list(list_backups(folder.own_dir)) == made[::-1]
 
 
-def test_a_linked_config_stays_a_link_and_its_target_is_replaced(folder: Folder) -> None:
-    """The temporary file is next to the target, so that the rename stays within one file system."""
+def test_a_symlinked_config_stays_a_link_and_its_target_is_replaced(folder: Folder) -> None:
+    """The temporary file is beside the target, so that the rename stays within one file system."""
     target = folder.config.parent.parent / "dotfiles" / "zeroclaw.toml"
     target.parent.mkdir()
     folder.config.rename(target)
@@ -81,14 +81,14 @@ def test_a_linked_config_stays_a_link_and_its_target_is_replaced(folder: Folder)
     assert sorted(path.name for path in target.parent.iterdir()) == ["middle.toml", "zeroclaw.toml"]
 
 
-def test_the_owner_of_the_file_stays_its_owner(folder: Folder) -> None:
+def test_the_file_keeps_its_owner(folder: Folder) -> None:
     owner = NOBODY if os.getuid() == 0 else os.getuid()
     os.chown(folder.config, owner, -1)
     saved_backup(folder)
     assert folder.config.stat().st_uid == owner
 
 
-def test_a_new_config_is_made_with_its_folder_for_its_owner_only(tmp_path: Path) -> None:
+def test_a_new_config_and_its_folder_are_private(tmp_path: Path) -> None:
     config = tmp_path / "home" / ".zeroclaw" / "config.toml"
     assert read_config(config) is None
     assert save_config(config, None, NEW, config.parent / "zeroclaw-tui", NOW) is None
@@ -99,7 +99,7 @@ def test_a_new_config_is_made_with_its_folder_for_its_owner_only(tmp_path: Path)
     assert sorted(path.name for path in config.parent.iterdir()) == ["config.toml", "zeroclaw-tui"]
 
 
-def test_a_new_config_is_made_where_the_file_system_has_no_hard_links(
+def test_a_new_config_is_created_on_a_file_system_without_hard_links(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tmp_path / "config.toml"
@@ -112,7 +112,7 @@ def test_a_new_config_is_made_where_the_file_system_has_no_hard_links(
     assert config.read_bytes() == NEW
 
 
-def test_what_a_killed_run_left_is_removed_and_nothing_of_others(folder: Folder) -> None:
+def test_only_temporary_files_of_a_killed_run_are_removed(folder: Folder) -> None:
     ours = [
         folder.config.with_name(".config.toml.zeroclaw-tui-0123456789abcdef"),
         folder.config.with_name("..secret_key.zeroclaw-tui-0123456789abcdef"),
@@ -128,10 +128,10 @@ def test_what_a_killed_run_left_is_removed_and_nothing_of_others(folder: Folder)
 
 
 @pytest.mark.parametrize("has_links", [True, False])
-def test_a_new_config_never_replaces_one_made_in_the_meantime(
+def test_a_new_config_never_replaces_one_created_meanwhile(
     has_links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not before the save, and not in its last moment."""
+    """Whether it was made before the save or at its last moment."""
     config = tmp_path / "config.toml"
     link = os.link
 
@@ -172,14 +172,14 @@ def _moved_behind_a_link(config: Path) -> None:
     ("meanwhile", "in_the_last_moment"),
     [
         *((what, late) for what in (_written, _removed, _linked) for late in (False, True)),
-        # Before the save begins this is a linked config like any other.
+        # Before the save begins, this is an ordinary linked config.
         (_moved_behind_a_link, True),
     ],
 )
-def test_a_file_changed_in_the_meantime_is_left_as_it_is(
+def test_a_file_changed_by_another_program_is_not_overwritten(
     meanwhile: Callable[[Path], None], in_the_last_moment: bool, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Changed before the save or during it: nothing is written. A backup that was made by then stays."""
+    """Changed before or during the save: nothing is written. A backup made before the change stays."""
     backup_made = save.make_backup
 
     def then_changed(*arguments: Any) -> save.Backup:
@@ -209,10 +209,10 @@ def test_a_file_changed_in_the_meantime_is_left_as_it_is(
     [(errno.ENOSPC, "the disk is full"), (errno.EACCES, "Permission denied"), (errno.EIO, os.strerror(errno.EIO))],
 )
 @pytest.mark.parametrize("name", ["open", "fsync", "replace", "fchmod"])
-def test_a_save_that_fails_anywhere_leaves_everything_as_it_was(
+def test_a_failed_save_leaves_everything_unchanged(
     name: str, number: int, said: str, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each of its calls fails once; a backup that was made by then is the same as the file."""
+    """Each system call fails once; a backup made before the failure equals the file."""
     first = saved_backup(folder, OLD)
     real = getattr(os, name)
     sentence = 0
@@ -222,7 +222,7 @@ def test_a_save_that_fails_anywhere_leaves_everything_as_it_was(
         def fails_once(*arguments: Any, at: int = failing_call, **options: Any) -> Any:
             nonlocal calls
             calls += 1
-            # What the test itself and the reading of the config open is not meant.
+            # Files opened by the test itself and by reading the config do not count.
             if calls == at:
                 raise OSError(number, os.strerror(number))
             return real(*arguments, **options)
@@ -237,7 +237,7 @@ def test_a_save_that_fails_anywhere_leaves_everything_as_it_was(
                 break
         sentence += 1
         assert folder.temporary_files() == []
-        # The comparison with the file reads it, and may fail as well.
+        # The comparison reads the file and may fail as well.
         assert said in problem.message or "config.toml cannot be read" in problem.message
         assert problem.hint
         assert folder.config.read_bytes() == OLD
@@ -247,8 +247,8 @@ def test_a_save_that_fails_anywhere_leaves_everything_as_it_was(
     assert folder.config.read_bytes() == NEW
 
 
-def test_an_interrupt_leaves_the_file_and_nothing_else(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C while the new file is being written; after the rename the backup stays, since it is the old version."""
+def test_an_interrupted_save_leaves_only_the_file(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while the new file is written; after the rename the backup stays, since it is the old version."""
     written = os.fsync
 
     def interrupted(handle: int) -> None:
@@ -278,7 +278,7 @@ def test_an_interrupt_leaves_the_file_and_nothing_else(folder: Folder, monkeypat
     assert [read_backup(backup) for backup in list_backups(folder.own_dir)] == [OLD]
 
 
-def test_a_write_protected_file_is_refused_although_its_folder_could_be_written(
+def test_a_write_protected_file_is_refused_even_in_a_writable_folder(
     open_to_all: Folder, as_nobody: Callable[[Callable[[], Any]], Any]
 ) -> None:
     open_to_all.config.chmod(0o444)
@@ -290,10 +290,10 @@ def test_a_write_protected_file_is_refused_although_its_folder_could_be_written(
     assert not open_to_all.own_dir.exists()
 
 
-def test_a_file_of_another_user_is_not_taken_from_them(
+def test_a_file_of_another_user_is_not_replaced(
     open_to_all: Folder, as_nobody: Callable[[Callable[[], Any]], Any]
 ) -> None:
-    """They could not read the new one, which is for its owner only."""
+    """The other user could not read the new file, which is private to its owner."""
     for mode in (0o666, 0o644):
         open_to_all.config.chmod(mode)
         kind, said = as_nobody(lambda: saved_backup(open_to_all))
@@ -304,7 +304,7 @@ def test_a_file_of_another_user_is_not_taken_from_them(
     assert open_to_all.temporary_files() == []
 
 
-def test_a_file_nobody_else_may_read_is_one_sentence(
+def test_an_unreadable_config_of_another_user_is_reported(
     open_to_all: Folder, as_nobody: Callable[[Callable[[], Any]], Any]
 ) -> None:
     open_to_all.config.chmod(0o600)
@@ -313,8 +313,8 @@ def test_a_file_nobody_else_may_read_is_one_sentence(
     assert "cannot be read: Permission denied" in said
 
 
-def test_what_is_no_file_is_reported_by_what_it_is(tmp_path: Path) -> None:
-    """A folder, a link to nothing, a link in a circle, a pipe (which is not waited for), a file for a folder."""
+def test_a_path_that_is_no_file_is_reported_with_its_kind(tmp_path: Path) -> None:
+    """A folder, a dangling link, a link loop, a pipe (without waiting for it), a file instead of a folder."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "dangling").symlink_to("nowhere.toml")
     (tmp_path / "circle").symlink_to("circle")
@@ -334,7 +334,7 @@ def test_what_is_no_file_is_reported_by_what_it_is(tmp_path: Path) -> None:
     assert not (tmp_path / "nowhere.toml").exists()
 
 
-def test_a_dangling_link_is_not_written_through_as_a_new_config(tmp_path: Path) -> None:
+def test_a_new_config_is_not_written_through_a_dangling_link(tmp_path: Path) -> None:
     (tmp_path / "config.toml").symlink_to("nowhere.toml")
     with pytest.raises(Refused):
         save_config(tmp_path / "config.toml", None, NEW, tmp_path / "zeroclaw-tui", NOW)

@@ -1,4 +1,4 @@
-"""The difference of two configs: which lines go and come, in which section, with secrets masked."""
+"""The difference of two configs: removed and added lines by section, with secrets masked."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def shown(before: str, after: str) -> list[str]:
     return [(SIGNS[line.kind] + line.text).rstrip() for line in compared(before, after).lines]
 
 
-def test_changes_are_below_their_section_the_old_line_before_the_new_one() -> None:
-    """A header inside a multi-line text is none."""
+def test_changes_are_listed_below_their_section_with_the_old_line_first() -> None:
+    """A header inside a multi-line string is ignored."""
     after = (
         BEFORE.replace("0.7", "0.5")
         .replace('"sqlite"', '"postgres"')
@@ -64,7 +64,7 @@ def test_changes_are_below_their_section_the_old_line_before_the_new_one() -> No
     assert (found.differing, found.unchanged) == (5, BEFORE.count("\n") - 4)
 
 
-def test_a_new_section_is_its_own_header_and_its_banner_is_not_put_below_another_one() -> None:
+def test_the_banner_of_a_new_section_is_not_listed_below_another_section() -> None:
     added = '\n# The database.\n[storage.provider.config]\ndb_url = "postgres://me:hunter2@h/db"\n'
     assert shown(BEFORE, BEFORE + added) == [
         "+",
@@ -75,7 +75,7 @@ def test_a_new_section_is_its_own_header_and_its_banner_is_not_put_below_another
     assert [line.replace("-", "+", 1) for line in shown(BEFORE + added, BEFORE)] == shown(BEFORE, BEFORE + added)
 
 
-def test_a_changed_secret_shows_both_lines_although_they_look_equal() -> None:
+def test_a_changed_secret_shows_both_lines_although_they_look_the_same() -> None:
     after = BEFORE.replace("hunter2", "hunter9").replace("hunter3", "hunter8")
     assert shown(BEFORE, after) == [
         f'- api_key = "{DOTS}" # mine',
@@ -95,11 +95,11 @@ PIECES = (
     "[t{0}]\nx = {{ n = ['}}', '[e]'], key = 'hunter2' }}\r\ny = [ # [f]\n  'ordinary', # ]\n]\n",
     "[u{0}]\nescaped = \"postgres://me:hunter2\\u0040h/db\"\nvariable = '${{NAME}}'\nsealed = '''\nenc2:hunter2'''\n",
 )
-"""A comment, and sections with what looks like a section or a secret within."""
+"""A comment, and sections with text that looks like a section or a secret."""
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=8), st.booleans())
-def test_what_is_shown_of_a_section_is_what_the_whole_text_shows_of_it(pieces: list[str], ends: bool) -> None:
+def test_a_section_is_masked_in_the_same_way_as_in_the_whole_text(pieces: list[str], ends: bool) -> None:
     text = "root = 'ordinary'\n" + "".join(
         piece.format(at).replace("x.api_keys", f"x{at}.api_keys") for at, piece in enumerate(pieces)
     )
@@ -116,8 +116,8 @@ LINES = st.lists(st.sampled_from(["", "# one", "# two", "# three", "\t# one"]), 
 
 
 @given(LINES, LINES)
-def test_the_removed_and_added_lines_lead_from_one_text_to_the_other(old: list[str], new: list[str]) -> None:
-    """Taking away the removed ones leaves as many as taking away the added ones, and the counts say so."""
+def test_removed_and_added_lines_transform_one_text_into_the_other(old: list[str], new: list[str]) -> None:
+    """Both texts are equal without removed and added lines, and the counts agree."""
     found = compared("".join(f"{line}\n" for line in old), "".join(f"{line}\n" for line in new))
     removed = [line.text for line in found.lines if line.kind == "removed"]
     added = [line.text for line in found.lines if line.kind == "added"]

@@ -1,4 +1,4 @@
-"""The per-backend files, held against the table of keys."""
+"""The default files of the backends agree with the table of keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encrypted values, and the key file: made once, whole, for its owner only, and never replaced."""
+"""Encrypted values, and the key file: created once, complete, private and never replaced."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def config_dir(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("value", [SEALED, MASKED, "sk-test"])
-def test_every_form_of_a_value(config_dir: Path, value: str) -> None:
+def test_every_form_of_a_value_is_decrypted(config_dir: Path, value: str) -> None:
     assert decrypt(value, config_dir) == "sk-test"
 
 
-def test_sealing_gives_zeroclaws_own_bytes() -> None:
+def test_encryption_gives_the_same_bytes_as_zeroclaw() -> None:
     assert encrypt("sk-test", KEY, bytes(range(12))) == SEALED
     assert encrypt("", KEY, bytes(range(12))) == ""
 
@@ -50,7 +50,7 @@ def test_sealing_gives_zeroclaws_own_bytes() -> None:
     key=st.binary(min_size=32, max_size=32),
     nonce=st.binary(min_size=12, max_size=12),
 )
-def test_what_is_sealed_can_be_revealed(
+def test_encrypted_values_can_be_decrypted(
     tmp_path_factory: pytest.TempPathFactory, text: str, key: bytes, nonce: bytes
 ) -> None:
     folder = tmp_path_factory.mktemp("key")
@@ -60,16 +60,14 @@ def test_what_is_sealed_can_be_revealed(
 
 
 @given(value=st.text().map(lambda tail: f"enc2:{tail}") | st.binary().map(lambda tail: f"enc2:{tail.hex()}"))
-def test_any_damaged_value_is_a_sentence_without_the_value(
-    tmp_path_factory: pytest.TempPathFactory, value: str
-) -> None:
+def test_a_damaged_value_is_reported_without_showing_it(tmp_path_factory: pytest.TempPathFactory, value: str) -> None:
     folder = tmp_path_factory.mktemp("key")
     (folder / KEY_FILE).write_text(KEY.hex())
     with pytest.raises(SecretUnreadable):
         decrypt(value, folder)
 
 
-def test_missing_key_is_reported_and_never_made(tmp_path: Path) -> None:
+def test_a_missing_key_file_is_reported_and_never_created(tmp_path: Path) -> None:
     for value in (SEALED, MASKED):
         with pytest.raises(SecretUnreadable, match=r"\.secret_key is missing"):
             decrypt(value, tmp_path)
@@ -83,7 +81,7 @@ def test_wrong_key_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "00" * 31, "zz" * 32, "é" * 64])
-def test_key_file_that_is_no_key_is_reported(tmp_path: Path, text: str) -> None:
+def test_an_invalid_key_file_is_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / KEY_FILE).write_text(text)
     with pytest.raises(SecretUnreadable, match="64 hex digits"):
         decrypt(SEALED, tmp_path)
@@ -94,8 +92,8 @@ def test_one_password_reference_is_reported(config_dir: Path) -> None:
         decrypt("op://vault/item/field", config_dir)
 
 
-def test_a_made_key_file_is_private_and_encrypts(tmp_path: Path) -> None:
-    """The text given is the key; a missing config dir is made with it."""
+def test_a_created_key_file_is_private_and_usable(tmp_path: Path) -> None:
+    """The given text is the key; a missing config dir is created."""
     config_dir = tmp_path / ".zeroclaw"
     text = new_key_text()
     make_key_file(config_dir, text)
@@ -106,7 +104,7 @@ def test_a_made_key_file_is_private_and_encrypts(tmp_path: Path) -> None:
     assert decrypt(encrypt("postgres://ä", read_key(config_dir)), config_dir) == "postgres://ä"
 
 
-def test_a_key_file_that_is_there_stays_whatever_it_holds(tmp_path: Path) -> None:
+def test_an_existing_key_file_is_never_replaced(tmp_path: Path) -> None:
     for content in ("", "damaged", "11" * 32):
         (tmp_path / KEY_FILE).write_text(content)
         with pytest.raises(Refused, match="There is a key file"):
@@ -149,5 +147,5 @@ def test_new_keys_and_nonces_differ_each_time() -> None:
     ],
 )
 def test_encrypted_values_are_found_wherever_they_are(values: Any, found: bool) -> None:
-    """Those that the key file opens: 1Password's references need none."""
+    """Only values that need the key file; 1Password's references do not."""
     assert bool(encrypted_names_in(values)) is found

@@ -1,4 +1,4 @@
-"""Settings by hand: the spellings of their names, the values they take, and their places in a file."""
+"""Settings typed by hand: spellings of names, accepted values, and keys in a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from zeroclaw_tui.config.setting_names import (
 URL = "storage.postgres.db_url"
 
 
-def test_every_memory_key_means_a_setting_but_mem0_and_the_table_of_days() -> None:
+def test_every_memory_key_is_a_setting_except_mem0_and_the_table_of_days() -> None:
     rest = [key for key in MEMORY_KEYS if not key.startswith("mem0.") and MEMORY_KEYS[key].kind != "table"]
     assert {setting_name(key) for key in rest} <= set(SETTINGS)
     assert {setting_name(f"memory.{key}") for key in rest} == {setting_name(key) for key in rest}
@@ -51,7 +51,7 @@ def test_every_memory_key_means_a_setting_but_mem0_and_the_table_of_days() -> No
         ("memory.sqlite_open_timeout_secs", "storage.sqlite.open_timeout_secs"),
     ],
 )
-def test_spellings_of_both_generations_mean_one_setting(written: str, name: str) -> None:
+def test_spellings_of_both_generations_name_the_same_setting(written: str, name: str) -> None:
     assert setting_name(written) == name
 
 
@@ -64,7 +64,7 @@ def test_spellings_of_both_generations_mean_one_setting(written: str, name: str)
         ("memory.policy.retention_days_by_category.cor", "memory.policy.retention_days_by_category.core"),
     ],
 )
-def test_a_slip_is_reported_with_the_setting_meant(written: str, meant: str) -> None:
+def test_a_misspelt_setting_is_reported_with_a_suggestion(written: str, meant: str) -> None:
     with pytest.raises(UsageError) as caught:
         setting_name(written)
     assert caught.value.message == f"ZeroClaw knows no setting {written}; did you mean {meant}?"
@@ -84,7 +84,7 @@ def test_keys_without_effect_are_refused_with_the_reason(written: str, meant: st
         setting_name(written)
 
 
-def test_a_key_typed_as_a_name_is_not_shown() -> None:
+def test_an_api_key_typed_as_a_name_is_not_shown() -> None:
     with pytest.raises(UsageError) as caught:
         setting_name("sk-abcdefghijklmnop1234")
     assert "abcdefghijklmnop" not in str(caught.value)
@@ -116,7 +116,7 @@ SECRETS = [name for name, key in SETTINGS.items() if key.is_secret]
         ("storage.postgres.db_url", "", ""),
     ],
 )
-def test_texts_and_what_they_mean(name: str, text: str, value: Any) -> None:
+def test_texts_are_parsed_as_values(name: str, text: str, value: Any) -> None:
     assert parsed_value(name, text) == value
     assert type(parsed_value(name, text)) is type(value)
 
@@ -139,7 +139,7 @@ def test_texts_and_what_they_mean(name: str, text: str, value: Any) -> None:
         ("memory.embedding_model", "a\udcff", "is not UTF-8 text"),
     ],
 )
-def test_values_that_do_not_fit_are_one_sentence_with_a_hint(name: str, text: str, expected: str) -> None:
+def test_invalid_values_are_reported_in_one_sentence_with_a_hint(name: str, text: str, expected: str) -> None:
     with pytest.raises(UsageError) as caught:
         parsed_value(name, text)
     assert expected in caught.value.message
@@ -149,7 +149,7 @@ def test_values_that_do_not_fit_are_one_sentence_with_a_hint(name: str, text: st
 
 @pytest.mark.parametrize("name", SECRETS)
 @pytest.mark.parametrize("value", ["hunter2\udcff", ["hunter2"], {"hunter2": "hunter2"}])
-def test_a_wrong_secret_is_never_shown(name: str, value: Any) -> None:
+def test_an_invalid_secret_is_never_shown(name: str, value: Any) -> None:
     with pytest.raises(UsageError) as caught:
         checked_value(name, value)
     assert "hunter2" not in str(caught.value)
@@ -157,13 +157,13 @@ def test_a_wrong_secret_is_never_shown(name: str, value: Any) -> None:
 
 
 @given(st.sampled_from([name for name, key in SETTINGS.items() if key.default is not None]))
-def test_every_default_is_a_value_that_may_be_given(name: str) -> None:
+def test_every_default_is_a_valid_value(name: str) -> None:
     default = SETTINGS[name].default
     assert checked_value(name, default) == (list(default) if isinstance(default, tuple) else default)
 
 
 @given(st.sampled_from(sorted(SETTINGS)), st.text())
-def test_any_text_is_a_value_or_one_complaint(name: str, text: str) -> None:
+def test_any_text_is_accepted_or_refused_with_one_error(name: str, text: str) -> None:
     problem: UsageError | None = None
     try:
         value = parsed_value(name, text)
@@ -190,7 +190,7 @@ def document(text: str) -> ConfigDocument:
 
 
 @pytest.mark.parametrize("spelling", ["dbURL", "database_url", "databaseUrl"])
-def test_the_spelling_of_the_url_that_the_file_uses_stays(spelling: str) -> None:
+def test_the_files_own_spelling_of_the_url_is_kept(spelling: str) -> None:
     old = document(f'[storage.provider.config]\n{spelling} = "postgres://h/d"\n')
     aliased = document(f'[storage.postgres.work]\n{spelling} = "postgres://h/d"\n')
     assert place_of("storage.postgres.db_url", old, FIRST)[-1] == spelling
@@ -235,12 +235,12 @@ def test_a_wrong_type_names_the_key_and_shows_no_value(name: str, text: str, sen
         ("storage.lucid.budget", [], ["0.1.2", "0.7.5", "0.8.4"]),
     ],
 )
-def test_which_versions_read_a_setting(name: str, reading: list[str], not_reading: list[str]) -> None:
+def test_the_versions_that_read_a_setting_are_known(name: str, reading: list[str], not_reading: list[str]) -> None:
     assert [version for version in reading if not is_read(name, known(version))] == []
     assert [version for version in not_reading if is_read(name, known(version))] == []
 
 
-def test_defaults_that_changed_between_versions() -> None:
+def test_defaults_follow_the_version() -> None:
     assert [SETTINGS["storage.lucid.recall_timeout_ms"].default_for(known(v)) for v in ("0.7.5", "0.8.4")] == [
         500,
         3000,

@@ -1,4 +1,4 @@
-"""This program's own settings next to an install."""
+"""This program's own settings beside an install."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def install(tmp_path: Path) -> Install:
     return Install(tmp_path, root, root / "memory/brain.db", "workspace", "test", tmp_path / "zeroclaw-tui")
 
 
-def test_nothing_saved_is_none_and_makes_no_file(install: Install) -> None:
+def test_without_saved_settings_there_is_no_choice_and_no_file(install: Install) -> None:
     assert (saved_profile(install), saved_theme(install), settings_problem(install)) == (None, None, None)
     assert not install.own_dir.exists()
 
 
-def test_choices_are_saved_for_the_owner_only(install: Install) -> None:
+def test_saved_choices_are_private(install: Install) -> None:
     save_profile(install, "0.7.5")
     save_theme(install, "dusk")
     assert (saved_profile(install), saved_theme(install)) == ("0.7.5", "dusk")
@@ -46,7 +46,7 @@ def test_each_store_has_its_own_profile(install: Install) -> None:
     assert (saved_profile(install), saved_profile(other)) == ("0.7.5", "0.8.4")
 
 
-def test_other_settings_and_comments_stay(install: Install) -> None:
+def test_other_settings_and_comments_are_kept(install: Install) -> None:
     install.own_dir.mkdir()
     settings_file(install).write_text("# mine\nkeys = 'vim' # kept\n")
     save_theme(install, "dusk")
@@ -55,7 +55,7 @@ def test_other_settings_and_comments_stay(install: Install) -> None:
 
 
 @pytest.mark.parametrize("text", ["theme = ", "theme = 3", "profiles = 'x'", "\xff"])
-def test_broken_settings_are_reported_and_stop_only_saving(install: Install, text: str) -> None:
+def test_broken_settings_are_reported_and_prevent_only_saving(install: Install, text: str) -> None:
     install.own_dir.mkdir()
     settings_file(install).write_bytes(text.encode("latin-1"))
     assert (saved_profile(install), saved_theme(install)) == (None, None)
@@ -67,7 +67,7 @@ def test_broken_settings_are_reported_and_stop_only_saving(install: Install, tex
     assert settings_file(install).read_bytes() == text.encode("latin-1")
 
 
-def test_place_that_cannot_be_written_is_a_sentence(install: Install) -> None:
+def test_an_unwritable_settings_file_is_reported(install: Install) -> None:
     install.own_dir.write_text("a file where the folder should be")
     with pytest.raises((Unreadable, BrokenConfig), match=r"settings\.toml"):
         save_theme(install, "dusk")

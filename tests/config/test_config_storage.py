@@ -1,4 +1,4 @@
-"""Settings of stores, in the table of each backend and in the environment."""
+"""Settings of stores, from the table of each backend and the environment."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_storage_provider_variable_changes_the_backend_up_to_0_7_5(tmp_path: Pat
     assert config.storage["connect_timeout_secs"] == 7
 
 
-def test_generic_names_of_the_third_schema(tmp_path: Path) -> None:
+def test_generic_variables_of_the_third_schema_are_read(tmp_path: Path) -> None:
     config = load(
         tmp_path,
         "schema_version = 3\n[memory]\nvector_weight = 0.1\n",
@@ -60,7 +60,7 @@ def test_generic_names_of_the_third_schema(tmp_path: Path) -> None:
         ("ZEROCLAW_memory", "x"),
     ],
 )
-def test_generic_name_that_zeroclaw_refuses(tmp_path: Path, variable: str, value: str) -> None:
+def test_a_generic_variable_that_zeroclaw_refuses_is_reported(tmp_path: Path, variable: str, value: str) -> None:
     config = load(tmp_path, "schema_version = 3\n", **{variable: value})
     (sentence,) = config.warnings
     assert variable in sentence
@@ -68,7 +68,7 @@ def test_generic_name_that_zeroclaw_refuses(tmp_path: Path, variable: str, value
     assert config.schema == 3
 
 
-def test_generic_names_do_nothing_in_older_schemas(tmp_path: Path) -> None:
+def test_generic_variables_are_ignored_in_older_schemas(tmp_path: Path) -> None:
     config = load(tmp_path, OLD, ZEROCLAW_memory__backend="none")
     assert config.backend == "sqlite"
 
@@ -82,7 +82,7 @@ URLS = {
 
 
 @pytest.mark.parametrize("first", range(5))
-def test_order_of_postgres_urls(tmp_path: Path, first: int) -> None:
+def test_postgres_urls_have_an_order_of_precedence(tmp_path: Path, first: int) -> None:
     names = list(URLS)[first:]
     config = load(tmp_path, POSTGRES, **{name: URLS[name] for name in names})
     expected = URLS[names[0]] if names else "postgres://config/d"
@@ -91,7 +91,7 @@ def test_order_of_postgres_urls(tmp_path: Path, first: int) -> None:
     assert config.read_only == (names == ["DATABASE_URL"])
 
 
-def test_qdrant_variables_fill_or_override(tmp_path: Path) -> None:
+def test_qdrant_variables_fill_in_or_override_settings(tmp_path: Path) -> None:
     text = (
         '[memory]\nbackend = "qdrant"\nauto_save = true\n[memory.qdrant]\nurl = "http://config"\ncollection = "mine"\n'
     )
@@ -102,7 +102,7 @@ def test_qdrant_variables_fill_or_override(tmp_path: Path) -> None:
     assert config.sources["storage.api_key"] == "environment QDRANT_API_KEY"
 
 
-def test_lucid_variables(tmp_path: Path) -> None:
+def test_lucid_variables_are_read(tmp_path: Path) -> None:
     config = load(
         tmp_path,
         '[memory]\nbackend = "lucid"\nauto_save = true\n',
@@ -128,7 +128,7 @@ THIRD = "schema_version = 3\n"
         ("box", "[storage.box]\nlid = 2\n[storage.box.default]\nin = {a = 1}\n", {"lid": 2, "in": {"a": 1}}),
     ],
 )  # fmt: skip
-def test_the_table_of_its_name_reaches_it(
+def test_a_backend_receives_the_table_of_its_name(
     tmp_path: Path, schema: str, backend: str, text: str, wanted: dict[str, object]
 ) -> None:
     config = load(tmp_path, f'{schema}[memory]\nbackend = "{backend}"\n{text}')
@@ -139,7 +139,7 @@ def test_the_table_of_its_name_reaches_it(
     assert all(config.sources[f"storage.{name}"] == "config.toml" for name in wanted)
 
 
-def test_an_alias_that_is_not_there_is_reported(tmp_path: Path) -> None:
+def test_a_missing_alias_is_reported(tmp_path: Path) -> None:
     config = load(tmp_path, THIRD + '[memory]\nbackend = "redis.work"\n[storage.redis.default]\nurl = "redis://a"\n')
     assert config.storage == {}
     assert "There is no [storage.redis.work]." in config.warnings

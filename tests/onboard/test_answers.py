@@ -1,4 +1,4 @@
-"""Answers from flags, an answers file, the config and the defaults, each above the next."""
+"""Answers from flags, an answers file, the config and the defaults, in order of precedence."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def message_of(error: pytest.ExceptionInfo[UsageError]) -> str:
-    """The sentence, after checking what every refusal has."""
+    """Return the message, after checking the properties of every refusal."""
     assert error.value.exit_code == WRONG_USE
     assert error.value.hint
     assert PASSWORD not in str(error.value)
@@ -50,8 +50,8 @@ def message_of(error: pytest.ExceptionInfo[UsageError]) -> str:
 
 @pytest.mark.parametrize("first", range(len(SOURCES)))
 @pytest.mark.parametrize("target", GENERATIONS)
-def test_each_source_is_above_the_next(first: int, target: Target, file: Path) -> None:
-    """The same setting in all sources from `first` on: the first of them counts."""
+def test_each_source_overrides_the_next(first: int, target: Target, file: Path) -> None:
+    """With the same setting in all sources from `first` on, the first one applies."""
     there = SOURCES[first:]
     file.write_text("[storage.postgres]\nschema = 'of_file'\nconnect_timeout_secs = 2\n")
     table = "storage.postgres.default" if target.has_aliases else "storage.provider.config"
@@ -74,7 +74,7 @@ def test_each_source_is_above_the_next(first: int, target: Target, file: Path) -
         (ALIASED, {"ZEROCLAW_STORAGE_DB_URL": "a", "ZEROCLAW_storage__postgres__other__db_url": "e"}, ""),
     ],
 )
-def test_a_database_url_that_zeroclaw_takes_from_its_environment_is_not_missing_and_not_written(
+def test_a_database_url_of_the_environment_is_neither_missing_nor_written(
     target: Target, environ: dict[str, str], url: str
 ) -> None:
     answers = gather(situation(target=target, environ=environ), memory="postgres")
@@ -98,7 +98,7 @@ def test_a_database_url_that_zeroclaw_takes_from_its_environment_is_not_missing_
         ("Postgres.Work", ALIASED, "postgres.Work"),
     ],
 )
-def test_names_of_backends(memory: str, target: Target, value: str) -> None:
+def test_names_of_backends_are_accepted(memory: str, target: Target, value: str) -> None:
     answers = gather(situation(target=target), memory=memory)
     assert answers.value("memory.backend") == value
     assert answers.backend() == value.partition(".")[0]
@@ -132,13 +132,13 @@ def test_names_of_backends(memory: str, target: Target, value: str) -> None:
         ("postgres", ("memory.mmr_lambda=0.5",), OLD, "memory.mmr_lambda has no effect here"),
     ],
 )
-def test_flags_that_cannot_be_read(memory: str, assignments: tuple[str, ...], target: Target, sentence: str) -> None:
+def test_invalid_flags_are_refused(memory: str, assignments: tuple[str, ...], target: Target, sentence: str) -> None:
     with pytest.raises(UsageError) as caught:
         gather(situation(target=target), memory=memory, assignments=assignments)
     assert sentence in message_of(caught)
 
 
-def test_an_alias_of_a_flag_must_be_the_one_in_use() -> None:
+def test_the_alias_of_a_flag_must_be_the_one_in_use() -> None:
     found = situation("[memory]\nbackend = 'postgres.home'\n", ALIASED)
     assignment = "storage.postgres.work.schema=agents"
     with pytest.raises(UsageError) as caught:
@@ -159,12 +159,12 @@ def test_an_alias_of_a_flag_must_be_the_one_in_use() -> None:
         ("\ufeff[memory]\r\nbackend = 'postgres'\r\n[storage.postgres]\r\nschema = 'x'\r\n", ("postgres", "x")),
     ],
 )
-def test_every_shape_of_an_answers_file(text: str, expected: tuple[str, str], file: Path) -> None:
+def test_every_form_of_an_answers_file_is_read(text: str, expected: tuple[str, str], file: Path) -> None:
     file.write_bytes(text.encode())
     assert read_answers(file) == {"memory.backend": expected[0], "storage.postgres.schema": expected[1]}
 
 
-def test_a_whole_config_is_taken_for_its_memory(file: Path) -> None:
+def test_the_memory_settings_of_a_whole_config_are_read(file: Path) -> None:
     file.write_text(
         "schema_version = 3\ndefault_temperature = 0.7\napi_key = 'sk-1'\ndefault_model = 'x'\nembedding_routes = []\n"
         "[memory]\nbackend = 'qdrant.q'\nvector_weight = 1\npolicy.retention_days_by_category.core = 9\n"
@@ -199,7 +199,7 @@ def test_a_whole_config_is_taken_for_its_memory(file: Path) -> None:
         ("a = ", "line 1, column 5"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named_with_what_is_wrong(text: str, sentence: str, file: Path) -> None:
+def test_an_unreadable_answers_file_is_reported_with_the_reason(text: str, sentence: str, file: Path) -> None:
     file.write_text(text)
     with pytest.raises((UsageError, BrokenConfig)) as caught:
         read_answers(file)
@@ -210,7 +210,7 @@ def test_a_file_that_cannot_be_read_is_named_with_what_is_wrong(text: str, sente
     assert PASSWORD not in str(caught.value)
 
 
-def test_what_this_zeroclaw_does_not_read_is_left_out_only_at_its_default(file: Path) -> None:
+def test_a_setting_without_effect_is_ignored_only_at_its_default(file: Path) -> None:
     file.write_text("[memory]\nsqlite_journal_mode = 'wal'\nauto_save = false\n")
     assert set(gather(situation(), answers_file=file).given) == {"memory.auto_save"}
     file.write_text("[memory]\nsqlite_journal_mode = 'delete'\n")
@@ -220,7 +220,7 @@ def test_what_this_zeroclaw_does_not_read_is_left_out_only_at_its_default(file: 
 
 @pytest.mark.parametrize("text", ["a\\u007Fb", "a\\nb", "a\\tb", "\\u0000\\u001B[31m", "é \\u2028x", "\\u009B31m"])
 @pytest.mark.parametrize("key", ["memory.embedding_model", "memory.embedding_api_key"])
-def test_a_control_character_is_no_part_of_an_answer(key: str, text: str, file: Path) -> None:
+def test_control_characters_in_answers_are_refused(key: str, text: str, file: Path) -> None:
     file.write_text(f'{key} = "{text}"\n', encoding="utf-8")
     with pytest.raises(UsageError, match=f"{key} has a control character or a line end in it"):
         read_answers(file)
@@ -233,7 +233,7 @@ def answered(name: str, value: Any, found: Situation) -> Answers:
     return Answers(found).with_given(name, Answer(value, "answered", "typed"))
 
 
-def test_the_defaults_file_counts_where_defaults_are_written() -> None:
+def test_the_defaults_file_applies_if_defaults_are_written() -> None:
     found = situation("[memory]\nbackend = 'postgres'\nauto_save = true\n", backend="postgres")
     assert gather(found, memory="postgres").value("storage.postgres.connect_timeout_secs") is None
     without = situation("# no key yet\n")
@@ -253,14 +253,14 @@ def test_the_defaults_file_counts_where_defaults_are_written() -> None:
         ("[memory]\nbackend = 'sqlite.main'\n", "qdrant", "default"),
     ],
 )
-def test_the_alias_that_storage_is_written_under(text: str, given: str | None, alias: str) -> None:
+def test_storage_is_written_under_the_right_alias(text: str, given: str | None, alias: str) -> None:
     found = situation(text, ALIASED)
     answers = answered("memory.backend", given, found) if given else Answers(found)
     assert answers.alias() == alias
 
 
 @pytest.mark.parametrize("target", [OLD, ALIASED])
-def test_a_sealed_secret_is_opened_in_memory_and_shown_nowhere(target: Target, tmp_path: Path) -> None:
+def test_an_encrypted_secret_is_decrypted_in_memory_and_never_shown(target: Target, tmp_path: Path) -> None:
     (tmp_path / ".secret_key").write_text(KEY.hex())
     sealed = encrypt(POSTGRES, KEY, bytes(range(12)))
     table = "storage.postgres.default" if target.has_aliases else "storage.provider.config"
@@ -272,14 +272,14 @@ def test_a_sealed_secret_is_opened_in_memory_and_shown_nowhere(target: Target, t
     assert PASSWORD not in repr(given) + repr(given.given)
 
 
-def test_a_secret_that_cannot_be_decrypted_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_secret_that_cannot_be_decrypted_is_unchanged(tmp_path: Path) -> None:
     text = "[memory]\nbackend = 'postgres'\n[storage.provider.config]\ndb_url = 'enc2:00ff'\n"
     answers = Answers(situation(text, config_dir=tmp_path))
     assert answers.current(URL) == "enc2:00ff"
     assert answers.missing() == ()
 
 
-def test_qdrants_key_is_taken_literally_up_to_0_7_5(tmp_path: Path) -> None:
+def test_qdrants_key_is_used_literally_up_to_0_7_5(tmp_path: Path) -> None:
     (tmp_path / ".secret_key").write_text(KEY.hex())
     sealed = encrypt("the key", KEY, bytes(range(12)))
     text = f"[memory]\nbackend = 'qdrant'\n[memory.qdrant]\napi_key = '{sealed}'\n"

@@ -1,4 +1,4 @@
-"""The words of the wizard: what was found, the review and what comes after, with no secret in any of them."""
+"""Texts of the wizard: the found situation, the review and the final messages, all without secrets."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def rows(lines: Sequence[Sequence[tuple[str, str]]]) -> list[str]:
     return ["".join(text for _, text in line).rstrip() for line in lines]
 
 
-def test_a_new_secret_is_masked_plain_text_and_said_to_be_encrypted() -> None:
+def test_a_new_secret_is_masked_and_marked_as_encrypted() -> None:
     shown = rows(review_lines(plan(), ()))
     assert '+ db_url = "postgres://zeroclaw:••••@db:5432/zeroclaw"    encrypted' in shown
     assert not any("enc2" in row or "hunter2" in row for row in shown)
@@ -74,7 +74,7 @@ FINDINGS = (
 )
 
 
-def test_findings_have_marks_that_need_no_colour() -> None:
+def test_findings_have_marks_besides_colour() -> None:
     shown = rows(review_lines(plan(), FINDINGS))
     assert "✓ PostgreSQL: connects in 12 ms" in shown
     assert "  may create tables" in shown
@@ -84,7 +84,7 @@ def test_findings_have_marks_that_need_no_colour() -> None:
     assert "– The program is not asked here." in shown
 
 
-def test_after_writing_the_way_back_and_the_key_are_reported() -> None:
+def test_after_writing_the_restore_command_and_the_key_are_shown() -> None:
     shown = rows(after_lines(plan(new_key="00"), "backup-1"))
     assert "    zeroclaw onboard --restore backup-1" in shown
     settings = "backend, hygiene_enabled, storage.postgres.db_url"
@@ -96,7 +96,7 @@ def test_after_writing_the_way_back_and_the_key_are_reported() -> None:
 
 
 @pytest.mark.parametrize("variable", ["", "/srv/another"])
-def test_commands_name_a_place_that_they_would_not_find(variable: str) -> None:
+def test_commands_name_a_config_dir_that_they_would_not_find_themselves(variable: str) -> None:
     place = "/srv/claw" if not variable else f"{HOME}/.zeroclaw"
     there = situation(None, environ={"HOME": str(HOME), "ZEROCLAW_CONFIG_DIR": variable})
     install = there.install._replace(config_dir=Path(place))
@@ -107,7 +107,7 @@ def test_commands_name_a_place_that_they_would_not_find(variable: str) -> None:
     assert f"    zeroclaw-tui --config-dir {place}" in shown
 
 
-def test_what_was_found() -> None:
+def test_the_found_situation_is_described() -> None:
     shown = rows(found_lines(Answers(situation(version="0.7.5"))))
     assert shown == [
         "Config     ~/.zeroclaw/config.toml  ZeroClaw 0.7.5",
@@ -122,7 +122,7 @@ def test_what_was_found() -> None:
     assert rows(found_lines(Answers(elsewhere)))[0].endswith("chosen by ZEROCLAW_CONFIG_DIR")
 
 
-def test_the_document_hides_secrets() -> None:
+def test_the_json_hides_secrets() -> None:
     message = plan_document(plan(), FINDINGS, written=True, backup="b")
     assert "hunter2" not in str(message)
     assert "enc2" not in str(message)
@@ -132,6 +132,6 @@ def test_the_document_hides_secrets() -> None:
     assert (message["backup"], message["written"]) == ("b", True)
 
 
-def test_hostile_text_stays_in_its_line() -> None:
+def test_hostile_text_stays_on_its_line() -> None:
     hostile = plan(notes=("a\x1b[31mred\nsecond",))
     assert "! a␛[31mred second" in rows(review_lines(hostile, ()))

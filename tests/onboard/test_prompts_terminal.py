@@ -1,4 +1,4 @@
-"""The terminal's Asker, with the keys a person presses and the screen a person sees."""
+"""The terminal's Asker, tested with typed keys and the resulting screen."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BACKENDS = (
 
 
 class Screen:
-    """What is on the terminal, with everything that scrolled away."""
+    """The text on the terminal, including lines scrolled away."""
 
     def __init__(self, columns: int, raw: io.StringIO, rows: int = 60) -> None:
         self.columns, self.rows = columns, rows
@@ -68,19 +68,19 @@ MODES = {"hybrid": "both", "bm25": "keywords only", "embedding": "vectors only"}
 MODE = "memory.search_mode"
 
 
-def test_enter_keeps_what_is_there() -> None:
+def test_enter_keeps_the_current_value() -> None:
     with typed("\r") as screen:
         assert ask(config=CONFIG.replace("30", "7")) == "7"
     for words in ("Step 7 · Hygiene", "when it starts", "now 7", "default 30", "ctrl+b back"):
         assert words in screen.text()
 
 
-def test_a_wrong_answer_is_asked_again_with_what_was_typed() -> None:
+def test_a_wrong_answer_is_asked_again_with_the_typed_text() -> None:
     with typed("\x15many\r", "\x7f" * 4 + "14\r"):
         assert ask() == "14"
 
 
-def test_back_is_a_key_in_lines_and_lists_and_the_last_row_of_a_list() -> None:
+def test_back_is_a_key_and_the_last_row_of_a_list() -> None:
     with typed("\x02"):
         assert ask() is Move.BACK
     for keys in ("\x02", DOWN * 3 + "\r"):
@@ -89,7 +89,7 @@ def test_back_is_a_key_in_lines_and_lists_and_the_last_row_of_a_list() -> None:
         assert "← back" in screen.raw.getvalue()
 
 
-def test_a_list_points_at_what_is_there_and_says_so_with_a_few_words_about_it() -> None:
+def test_a_list_marks_and_describes_the_current_value() -> None:
     with typed("\r") as screen:
         assert ask(MODE, CONFIG + 'search_mode = "bm25"\n', **MODES) == "bm25"
     assert "bm25  (now)" in screen.raw.getvalue()
@@ -103,7 +103,7 @@ def test_y_and_n_answer_a_switch_at_once() -> None:
 
 
 class Interrupted(io.StringIO):
-    """A terminal whose program gets a signal as soon as it draws where one answers."""
+    """A terminal whose program gets a signal as soon as it draws the input line."""
 
     def write(self, text: str) -> int:
         if "❯" in text and not self.getvalue().count("❯"):
@@ -113,9 +113,9 @@ class Interrupted(io.StringIO):
 
 @pytest.fixture
 def signals() -> Iterator[None]:
-    """SIGINT is an interrupt, as in a program that was started in a terminal.
+    """Make SIGINT an interrupt, as in a program started in a terminal.
 
-    No garbage is collected until it is over: Hypothesis is called at each collection, and would get the interrupt.
+    Garbage collection is off: Hypothesis is called at each collection and would get the interrupt.
     """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.disable()
@@ -126,13 +126,13 @@ def signals() -> Iterator[None]:
 
 @pytest.mark.parametrize("setting", [DAYS, MODE, "memory.auto_save", API_KEY])
 def test_a_signal_is_an_interrupt_in_every_kind_of_question(setting: str, signals: None) -> None:
-    """As `kill -INT` sends it."""
+    """The signal is sent as by `kill -INT`."""
     rows = MODES if setting == MODE else {}
     with typed("\r", raw=Interrupted()), pytest.raises(KeyboardInterrupt):
         ask(setting, **rows)
 
 
-def test_a_key_typed_never_reaches_the_screen() -> None:
+def test_a_typed_api_key_is_never_shown() -> None:
     key = "sk-abcdefghijklmnop"
     with typed(f"{key}\r") as screen:
         assert ask(API_KEY) == key
@@ -140,13 +140,13 @@ def test_a_key_typed_never_reaches_the_screen() -> None:
     assert "abcdefgh" not in screen.raw.getvalue()
 
 
-def test_enter_keeps_a_key_that_is_there_without_showing_it() -> None:
+def test_enter_keeps_an_existing_api_key_without_showing_it() -> None:
     with typed("\r") as screen:
         assert ask(API_KEY, CONFIG + 'embedding_api_key = "hush-hush"\n') == "hush-hush"
     assert "hush" not in screen.raw.getvalue()
 
 
-def test_a_url_is_shown_while_typed_but_for_its_password() -> None:
+def test_a_url_is_shown_while_typed_except_its_password() -> None:
     url = "postgres://ann:pass-word@db:5432/zeroclaw"
     with typed(f"{url}\r") as screen:
         assert ask(DB_URL) == url
@@ -156,7 +156,7 @@ def test_a_url_is_shown_while_typed_but_for_its_password() -> None:
     assert "@db:5432/zeroclaw" in screen.text()
 
 
-def test_what_is_secret_in_any_address_is_never_on_the_screen() -> None:
+def test_the_secret_parts_of_any_url_are_never_shown() -> None:
     present, other = (f"custom:https://me:hunter2@{host}/v1?token=abcd1234" for host in ("here", "there"))
     for keys, answer in (("\r", present), (f"\x15{other}\r", other)):
         with typed(keys) as screen:
@@ -167,14 +167,14 @@ def test_what_is_secret_in_any_address_is_never_on_the_screen() -> None:
         assert "abcd1234" not in screen.raw.getvalue()
 
 
-def test_hostile_text_cannot_steer_the_terminal() -> None:
+def test_hostile_text_is_cleaned_for_the_terminal() -> None:
     with typed() as screen:
         terminal_asker().say([[("", "before \x1b]0;owned\x07 \x1b[31m after \x9b31m")]])
     assert "\x1b]0;" not in screen.raw.getvalue()
     assert "before" in screen.text()
 
 
-def test_colour_is_sent_to_a_terminal_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colour_is_sent_only_to_a_terminal_with_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     with typed() as screen:
@@ -192,24 +192,24 @@ def test_colour_is_sent_to_a_terminal_that_has_it(monkeypatch: pytest.MonkeyPatc
         ("漢字 😀 é", "漢字 😀 é"),
     ],
 )
-def test_a_pasted_text_becomes_one_line_without_what_steers_a_terminal(pasted: str, line: str) -> None:
-    # A terminal ends the paste with its own mark, so none may be inside.
+def test_pasted_text_becomes_one_line_without_control_characters(pasted: str, line: str) -> None:
+    # A terminal ends the paste with a marker, so the text may not contain one.
     with typed(f"\x1b[200~{pasted}\x1b[201~", "\r"):
         assert ask(API_KEY) == line
 
 
-def test_a_pasted_password_is_hidden_although_the_address_came_in_two_lines() -> None:
+def test_a_pasted_password_is_hidden_even_if_the_url_has_two_lines() -> None:
     with typed("\x1b[200~postgres://me:pass-\nword@db/x\x1b[201~", "\r") as screen:
         assert ask(DB_URL) == "postgres://me:pass-word@db/x"
     assert "word" not in screen.raw.getvalue()
 
 
-# Down, and another interrupt, mean something of their own.
+# Down and a second interrupt have their own meanings.
 _CONTROL = [chr(code) for code in range(1, 32) if chr(code) not in "\x02\x03\x0e\x11\t\n\r\x1b"]
 
 
 @pytest.mark.parametrize("key", [*_CONTROL, "\x1bx", "\x18\x05", "x", "é"], ids=repr)
-def test_no_key_but_the_known_ones_answers_a_menu_or_breaks_it(key: str) -> None:
+def test_only_known_keys_answer_a_menu(key: str) -> None:
     with typed(DOWN, key, "\r", "\r"):
         assert terminal_asker().choose("Now?", BACKENDS) in ("sqlite", "postgres")
 

@@ -1,4 +1,4 @@
-"""Which questions are asked in which situation, how they read, and which answers they take."""
+"""Which questions are asked in which situation, their texts, and the answers they accept."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ EVERYTHING_ON = {
     "memory.response_cache_enabled": True,
     "memory.snapshot_enabled": True,
 }
-"""Answers that lead to every question there is for a backend."""
+"""Answers that lead to every question of a backend."""
 
 
 def start(home: Path, config: str | None, version: str | None = None) -> Answers:
-    """The answers before anybody answered, for a config dir made in `home`."""
+    """Return the initial answers for a config dir created in `home`."""
     folder = home / ".zeroclaw"
     if config is not None:
         folder.mkdir(parents=True)
@@ -47,7 +47,7 @@ def start(home: Path, config: str | None, version: str | None = None) -> Answers
 
 
 def answering(answers: Answers, **given: object) -> Answers:
-    """The same with these answers, named by key: `backend="postgres"`, or by whole name through a dictionary."""
+    """Add these answers, named by key (`backend="postgres"`), or by full name in a dictionary."""
     for name, value in given.items():
         setting = name if "." in name else f"memory.{name}"
         answers = answers.with_given(setting, Answer(value, "answered"))
@@ -59,7 +59,7 @@ def everything_on(answers: Answers, backend: str) -> Answers:
 
 
 def all_starts(home: Path) -> Iterator[tuple[str, Answers]]:
-    """Every form with every version and backend it may have, bare and with everything switched on."""
+    """Yield every form with every possible version and backend, plain and with everything switched on."""
     for number, (form, config) in enumerate(FORMS.items()):
         plain = start(home / str(number), config)
         for version, backend in itertools.product(VERSIONS[form], BACKENDS):
@@ -77,7 +77,7 @@ def ids(answers: Answers) -> list[str]:
 
 
 def question(id: str) -> Question:
-    """A question by its id."""
+    """Return a question by id."""
     return next(question for question in QUESTIONS if question.id == id)
 
 
@@ -100,12 +100,12 @@ OPTIONAL = ("sqlite.open_timeout_secs", "postgres.connect_timeout_secs", "qdrant
 
 @pytest.fixture(scope="module")
 def starts(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, Answers, Question]]:
-    """Every question in every situation it is asked in."""
+    """Every question in every situation in which it is asked."""
     home = tmp_path_factory.mktemp("homes")
     return [(name, answers, question) for name, answers in all_starts(home) for question in questions_for(answers)]
 
 
-def test_sqlite_up_to_0_7_5_is_asked_about_in_this_order(tmp_path: Path) -> None:
+def test_questions_about_sqlite_up_to_0_7_5_have_this_order(tmp_path: Path) -> None:
     assert ids(start(tmp_path, FORMS["old"])) == SQLITE
 
 
@@ -128,15 +128,13 @@ def test_sqlite_up_to_0_7_5_is_asked_about_in_this_order(tmp_path: Path) -> None
         ("qdrant", ["qdrant.url", "qdrant.collection", "qdrant.api_key"]),
     ],
 )
-def test_each_backend_is_asked_for_its_own_settings_right_after_it(
-    tmp_path: Path, backend: str, own: list[str]
-) -> None:
+def test_questions_of_a_backend_follow_the_choice_of_the_backend(tmp_path: Path, backend: str, own: list[str]) -> None:
     found = ids(answering(start(tmp_path, FORMS["aliased"]), backend=backend))
     assert found[: len(own) + 2] == ["backend", *own, "auto_save"]
     assert [one for one in found if "." in one] == own
 
 
-def test_settings_that_this_zeroclaw_takes_from_elsewhere_or_not_at_all_are_not_asked(tmp_path: Path) -> None:
+def test_settings_that_this_zeroclaw_does_not_read_from_the_file_are_not_asked(tmp_path: Path) -> None:
     old = start(tmp_path / "old", FORMS["old"])
     assert not [one for one in ids(answering(old, backend="lucid")) if one.startswith("lucid.")]
     modern = start(tmp_path / "modern", FORMS["aliased"], "0.8.0")
@@ -156,14 +154,14 @@ def test_settings_that_this_zeroclaw_takes_from_elsewhere_or_not_at_all_are_not_
         ("snapshot_enabled", ["snapshot_on_hygiene", "auto_hydrate"]),
     ],
 )
-def test_what_a_switch_governs_is_asked_only_when_it_is_on(tmp_path: Path, setting: str, wanted: list[str]) -> None:
+def test_settings_of_a_switch_are_asked_only_when_it_is_on(tmp_path: Path, setting: str, wanted: list[str]) -> None:
     answers = start(tmp_path, FORMS["old"])
     on, off = (ids(answering(answers, **{f"memory.{setting}": value})) for value in (True, False))
     assert [one for one in on if one not in off] == wanted
     assert not [one for one in off if one not in on]
 
 
-def test_embeddings_are_asked_about_where_vectors_are_searched_and_in_detail_once_there_is_a_provider(
+def test_embedding_details_are_asked_only_with_vector_search_and_a_provider(
     tmp_path: Path,
 ) -> None:
     answers = start(tmp_path, FORMS["aliased"], "0.8.2")
@@ -181,7 +179,7 @@ def test_embeddings_are_asked_about_where_vectors_are_searched_and_in_detail_onc
     assert "embedding_api_key" not in ids(answering(older, embedding_provider="openai"))
 
 
-def test_the_weights_are_asked_where_they_weigh_and_the_threshold_wherever_memory_is_recalled(tmp_path: Path) -> None:
+def test_weights_and_threshold_are_asked_only_if_they_have_an_effect(tmp_path: Path) -> None:
     answers = answering(start(tmp_path, FORMS["old"]), embedding_provider="openai")
     for backend in BACKENDS:
         found = ids(answering(answers, backend=backend))
@@ -190,7 +188,7 @@ def test_the_weights_are_asked_where_they_weigh_and_the_threshold_wherever_memor
         assert ("min_relevance_score" in found) == (backend != "none")
 
 
-def test_taking_what_is_offered_gives_the_value_that_holds(starts: list[tuple[str, Answers, Question]]) -> None:
+def test_accepting_the_offered_answer_keeps_the_current_value(starts: list[tuple[str, Answers, Question]]) -> None:
     for name, answers, one in starts:
         offered = one.present(answers)
         if one.id in REQUIRED and not offered:
@@ -200,7 +198,7 @@ def test_taking_what_is_offered_gives_the_value_that_holds(starts: list[tuple[st
         assert one.read(answers, offered) == answers.value(one.setting), (name, one.id)
 
 
-def test_a_default_is_shown_and_an_empty_line_means_it(starts: list[tuple[str, Answers, Question]]) -> None:
+def test_a_default_is_shown_and_chosen_by_an_empty_line(starts: list[tuple[str, Answers, Question]]) -> None:
     for name, answers, one in starts:
         if one.kind in ("choice", "switch") or one.id in REQUIRED:
             continue
@@ -212,7 +210,7 @@ def test_a_default_is_shown_and_an_empty_line_means_it(starts: list[tuple[str, A
         assert one.read(answers, "") == wanted, (name, one.id)
 
 
-def test_lists_hold_what_is_in_use_and_every_choice_can_be_taken(starts: list[tuple[str, Answers, Question]]) -> None:
+def test_lists_include_the_current_value_and_every_choice_is_valid(starts: list[tuple[str, Answers, Question]]) -> None:
     for name, answers, one in starts:
         choices = one.choices(answers)
         assert bool(choices) == (one.kind in ("choice", "switch")), (name, one.id)
@@ -238,7 +236,7 @@ def read(answers: Answers, id: str, text: str) -> object:
         ("embedding_provider", "http://localhost:11434/v1", "custom:http://localhost:11434/v1"),
     ],
 )
-def test_a_fitting_answer_is_taken(tmp_path: Path, id: str, text: str, value: object) -> None:
+def test_a_valid_answer_is_accepted(tmp_path: Path, id: str, text: str, value: object) -> None:
     taken = read(start(tmp_path, FORMS["old"]), id, text)
     assert taken == value
     assert type(taken) is type(value)
@@ -257,7 +255,7 @@ def test_a_fitting_answer_is_taken(tmp_path: Path, id: str, text: str, value: ob
         ("embedding_provider", "opnai"),
     ],
 )
-def test_another_answer_is_refused_with_one_sentence(tmp_path: Path, id: str, text: str) -> None:
+def test_an_invalid_answer_is_refused_with_one_sentence(tmp_path: Path, id: str, text: str) -> None:
     with pytest.raises(UsageError) as refused:
         read(start(tmp_path, FORMS["old"]), id, text)
     message = refused.value.message
@@ -268,13 +266,13 @@ def test_another_answer_is_refused_with_one_sentence(tmp_path: Path, id: str, te
     assert "hunter2" not in str(refused.value)
 
 
-def test_the_alias_in_use_stays_with_its_kind(tmp_path: Path) -> None:
+def test_choosing_the_current_kind_of_backend_keeps_its_alias(tmp_path: Path) -> None:
     answers = start(tmp_path, FORMS["aliased"])
     assert question("backend").present(answers) == "sqlite"
     assert read(answers, "backend", "sqlite") == "sqlite.work"
     assert read(answers, "backend", "postgres") == "postgres"
 
 
-def test_an_optional_value_that_the_file_has_is_not_taken_out(tmp_path: Path) -> None:
+def test_an_optional_value_in_the_file_cannot_be_removed(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"is set in config\.toml"):
         read(start(tmp_path, FORMS["aliased"]), "sqlite.open_timeout_secs", "")

@@ -1,4 +1,4 @@
-"""Which config dirs the wizard might write to, and what it finds there before it asks anything."""
+"""The config dirs to which the wizard may write, and the situation found there before the questions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def database(path: Path) -> Path:
     return make(path, "G2", [{}])
 
 
-def test_without_anything_it_is_the_default_in_the_old_layout(tmp_path: Path) -> None:
+def test_without_an_install_the_target_is_the_default_in_the_old_layout(tmp_path: Path) -> None:
     (candidate,) = candidates({}, tmp_path)
     assert candidate.config_file == tmp_path / ".zeroclaw/config.toml"
     assert (candidate.layout, candidate.rule) == ("workspace", "the default, ~/.zeroclaw")
@@ -42,13 +42,13 @@ def test_without_anything_it_is_the_default_in_the_old_layout(tmp_path: Path) ->
         ({"ZEROCLAW_WORKSPACE": "~/project/workspace"}, "project/.zeroclaw"),
     ],
 )
-def test_a_variable_names_the_place_that_would_be(tmp_path: Path, environ: dict[str, str], place: str) -> None:
+def test_a_variable_sets_the_config_dir_to_create(tmp_path: Path, environ: dict[str, str], place: str) -> None:
     (candidate,) = candidates(environ, tmp_path)
     assert candidate.config_dir == tmp_path / place
     assert candidate.rule.startswith(next(iter(environ)))
 
 
-def test_two_stores_of_one_config_dir_are_one_candidate(tmp_path: Path) -> None:
+def test_two_stores_of_the_same_config_dir_are_one_candidate(tmp_path: Path) -> None:
     put(tmp_path / ".zeroclaw/config.toml", OLD)
     database(tmp_path / ".zeroclaw/workspace/memory/brain.db")
     database(tmp_path / ".zeroclaw/data/memory/brain.db")
@@ -56,7 +56,7 @@ def test_two_stores_of_one_config_dir_are_one_candidate(tmp_path: Path) -> None:
     assert candidate.layout == "data"
 
 
-def test_a_store_alone_has_no_config_to_write(tmp_path: Path) -> None:
+def test_a_lone_store_has_no_config_to_write(tmp_path: Path) -> None:
     brain = database(tmp_path / "alone/brain.db")
     for place in (brain, brain.parent):
         with pytest.raises(UsageError, match="without a config dir") as caught:
@@ -81,7 +81,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-async def test_nothing_is_there_yet(tmp_path: Path) -> None:
+async def test_a_missing_install_is_an_empty_situation(tmp_path: Path) -> None:
     found = await situation(tmp_path)
     assert found.is_new
     assert (found.raw, found.document.values, found.backend, found.found) == (None, {}, "sqlite", ())
@@ -92,7 +92,7 @@ async def test_nothing_is_there_yet(tmp_path: Path) -> None:
     assert not found.config_dir.exists()
 
 
-async def test_databases_are_counted_and_markdown_files_too_and_nothing_is_changed(tmp_path: Path) -> None:
+async def test_memories_of_databases_and_notes_are_counted_without_changes(tmp_path: Path) -> None:
     home = tmp_path / ".zeroclaw"
     for place, generation, count in (("workspace", "G2", 3), ("data", "G4", 1)):
         (home / place / "memory").mkdir(parents=True)
@@ -111,7 +111,7 @@ async def test_databases_are_counted_and_markdown_files_too_and_nothing_is_chang
     assert not any(raw for path, raw in own.items() if path.endswith("-wal"))
 
 
-async def test_a_database_that_cannot_be_opened_is_one_sentence(tmp_path: Path) -> None:
+async def test_an_unopenable_database_is_reported_in_one_sentence(tmp_path: Path) -> None:
     put(tmp_path / ".zeroclaw/workspace/memory/brain.db", "no database at all, but long enough " * 40)
     found = await situation(tmp_path, OLD)
     (fact,) = found.found
@@ -119,7 +119,7 @@ async def test_a_database_that_cannot_be_opened_is_one_sentence(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("vector", [None, blob(1.0, 2.0)])
-async def test_whether_vectors_are_made_is_known(tmp_path: Path, vector: bytes | None) -> None:
+async def test_the_situation_says_whether_vectors_are_created(tmp_path: Path, vector: bytes | None) -> None:
     (tmp_path / ".zeroclaw/workspace/memory").mkdir(parents=True)
     make(tmp_path / ".zeroclaw/workspace/memory/brain.db", "G2", [{"embedding": vector}])
     assert (await situation(tmp_path, OLD)).has_vectors is (vector is not None)
@@ -138,7 +138,7 @@ async def test_whether_vectors_are_made_is_known(tmp_path: Path, vector: bytes |
         ("[storage.provider.config]\nprovider = 'sqlite'\n", 1, False, False),
     ],
 )
-async def test_the_form_of_the_file_decides_how_storage_is_spelled(
+async def test_the_form_of_the_file_decides_the_spelling_of_storage(
     tmp_path: Path, config: str, schema: int, has_aliases: bool, is_modern: bool
 ) -> None:
     target = (await situation(tmp_path, config)).target

@@ -1,4 +1,4 @@
-"""What reaches the prompt: threshold, limits, skips, decay and the literal block, by version and rule."""
+"""Which memories reach the prompt: threshold, limits, skips, decay and the exact block, by version and rule."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def keys_in(entries: tuple[ScoredEntry, ...]) -> list[str]:
         ("daily", "2026-03-13T12:00:00Z", 0.4),
         ("daily", "2026-03-13T14:00:00.5+02:00", 0.4),
         ("daily", "2026-03-13 12:00:00z", 0.4),
-        # Core memories stay, and so does a moment that is in the future or cannot be read.
+        # Core memories do not decay, nor those with a future or invalid time.
         ("core", days_ago(70), 0.8),
         ("daily", days_ago(-3), 0.8),
         ("daily", "2026-01-01", 0.8),
@@ -95,7 +95,7 @@ def test_a_score_that_decays_below_the_threshold_says_so(score: float, days: flo
         ("0.8.3", "channel", True),
     ],
 )
-def test_which_paths_decay(version: str, rule: Rule, decays: bool) -> None:
+def test_decay_depends_on_version_and_rule(version: str, rule: Rule, decays: bool) -> None:
     (entry,) = judged(scored(score=0.8, category="daily", timestamp=days_ago(14)), version=version, rule=rule)
     assert entry.injected is not decays
     assert (entry.decayed is not None) is decays
@@ -116,7 +116,7 @@ def test_the_reason_shows_numbers_that_differ(score: float, shown: str | None) -
     assert entry.not_injected_because == (f"threshold {shown}" if shown else None)
 
 
-def test_a_score_that_is_no_number_is_under_every_threshold() -> None:
+def test_a_nan_score_is_below_every_threshold() -> None:
     (entry,) = judged(scored(score=math.nan), threshold=-1)
     assert not entry.injected
 
@@ -139,7 +139,7 @@ def test_a_score_that_is_no_number_is_under_every_threshold() -> None:
         ("k", "see [IMAGE:/a.png]", "image", "0.1.9", "channel"),
     ],
 )
-def test_a_skip_rule_holds_from_its_version_on(key: str, content: str, because: str, since: str, rules: str) -> None:
+def test_a_skip_rule_applies_from_its_version_on(key: str, content: str, because: str, since: str, rules: str) -> None:
     ordered = sorted({*VERSIONS, since, "0.8.3"}, key=lambda text: [int(part) for part in text.split(".")])
     for version in ordered:
         by_version = ordered.index(version) >= ordered.index(since)
@@ -150,7 +150,7 @@ def test_a_skip_rule_holds_from_its_version_on(key: str, content: str, because: 
 
 
 @pytest.mark.parametrize("key", ["assistant_response", "my_assistant_resp", "user_msgs", "history", "histories"])
-def test_keys_that_only_resemble_are_injected(key: str) -> None:
+def test_keys_that_only_resemble_skipped_ones_are_injected(key: str) -> None:
     assert reason(scored(key), "0.8.4") is None
 
 
@@ -164,15 +164,15 @@ def test_conversation_needs_a_session_from_0_8_3_on(version: str, session: str |
 
 
 @pytest.mark.parametrize(("version", "injected"), [("0.8.2", [True, True, True]), ("0.8.3", [True, False, True])])
-def test_of_one_key_only_the_first_counts_from_0_8_3_on(version: str, injected: list[bool]) -> None:
-    """Agents that read each other's memories can have one each; a withheld one was never there."""
+def test_only_the_first_memory_of_a_key_is_injected_from_0_8_3_on(version: str, injected: list[bool]) -> None:
+    """Agents that read each other's memories can each have the key; a withheld memory does not count."""
     both = judged(scored(content="Hers"), scored(content="His"), scored("tz"), version=version)
     assert [entry.injected for entry in both] == injected
     kept = judged(replace(scored(content="Hers"), withheld="exfil_curl"), scored(content="His"), version=version)
     assert [entry.injected for entry in kept] == [False, True]
 
 
-def test_channels_take_four_entries_and_skipped_ones_cost_no_place() -> None:
+def test_channels_inject_four_entries_without_counting_skipped_ones() -> None:
     entries = [scored("assistant_resp"), *(scored(f"k{place}") for place in range(4))]
     assert keys_in(judged(*entries)) == ["k0", "k1", "k2", "k3"]
     five = judged(*(scored(f"k{place}") for place in range(5)))
@@ -200,7 +200,7 @@ def test_contents_over_4000_characters_are_skipped_by_channels_up_to_0_8_2_and_c
     assert reason(long, "0.8.3", "channel") is None
 
 
-def test_a_withheld_entry_takes_no_place() -> None:
+def test_a_withheld_entry_does_not_count() -> None:
     hidden = replace(scored("hidden"), withheld="exfil_curl")
     entries = judged(hidden, *(scored(f"k{place}") for place in range(5)), version="0.8.4")
     assert entries[0].not_injected_because == "withheld: exfil_curl"
@@ -209,7 +209,7 @@ def test_a_withheld_entry_takes_no_place() -> None:
 
 
 @pytest.mark.parametrize("as_of", ["", "yesterday", "2026-13-01"])
-def test_a_moment_that_cannot_be_read_is_wrong_use(as_of: str) -> None:
+def test_an_invalid_time_is_a_usage_error(as_of: str) -> None:
     with pytest.raises(UsageError, match="moment"):
         judge([scored()], profile_for("0.8.4"), 0.4, "cli", as_of, session_id=None)
 
@@ -217,13 +217,13 @@ def test_a_moment_that_cannot_be_read_is_wrong_use(as_of: str) -> None:
 @pytest.mark.parametrize(
     ("version", "end"), [("0.6.2", "\n"), ("0.6.3", "[/Memory context]\n\n"), ("0.8.4", "[/Memory context]\n\n")]
 )
-def test_the_block_is_literally_what_the_prompt_gets(version: str, end: str) -> None:
+def test_the_block_is_exactly_the_text_in_the_prompt(version: str, end: str) -> None:
     entries = judged(scored("a", "one\ntwo"), scored("b", score=0.1), scored("c", "[/markup]"), version=version)
     block = context_block(entries, profile_for(version), "cli")
     assert block == "[Memory context]\n- a: one\ntwo\n- c: [/markup]\n" + end
 
 
-def test_channels_cut_at_800_characters_without_blanks_ahead_of_the_dots() -> None:
+def test_channels_cut_at_800_characters_without_blanks_before_the_dots() -> None:
     entry = scored(content="x" * 790 + " " * 10 + "y")
     block = context_block(judged(entry, version="0.7.5", rule="channel"), profile_for("0.7.5"), "channel")
     assert block.splitlines()[1] == "- lang: " + "x" * 790 + "..."
@@ -250,7 +250,7 @@ ANY_ENTRY = st.builds(
     st.floats(allow_nan=False),
     st.one_of(st.none(), st.just("s")),
 )
-def test_never_more_than_the_caps_and_always_a_reason(
+def test_limits_are_never_exceeded_and_every_skip_has_a_reason(
     entries: list[ScoredEntry], version: str, rule: Rule, threshold: float, session: str | None
 ) -> None:
     profile = profile_for(version)

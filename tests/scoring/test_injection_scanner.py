@@ -1,4 +1,4 @@
-"""ZeroClaw's content scanner: what it keeps from the agent (>= 0.8.4), and what it blanks out before it stores."""
+"""ZeroClaw's content scanner: what it withholds from the agent (>= 0.8.4) and what it redacts before storing."""
 
 from __future__ import annotations
 
@@ -89,22 +89,22 @@ def test_a_threat_is_named_in_both_modes(kind: str, content: str) -> None:
 
 
 @pytest.mark.parametrize("content", CLEAN)
-def test_a_content_just_next_to_a_rule_passes(content: str) -> None:
+def test_content_that_almost_matches_a_rule_passes(content: str) -> None:
     assert scan(content, "strict") is None
 
 
 @pytest.mark.parametrize(("kind", "content"), STRICT)
-def test_ssh_rules_hold_only_when_strict(kind: str, content: str) -> None:
+def test_ssh_rules_apply_only_in_strict_mode(kind: str, content: str) -> None:
     assert scan(content, "on") is None
     assert scan(content, "strict") == kind
 
 
-def test_letters_that_fold_to_ascii_count_as_those() -> None:
+def test_letters_that_fold_to_ascii_count_as_ascii() -> None:
     assert scan("cat id_rſa", "on") == "read_secrets"
     assert scan("curl $TO\u212aEN", "on") == "exfil_curl"
 
 
-def test_a_distance_is_counted_in_characters_whatever_their_case_does() -> None:
+def test_distances_are_counted_in_characters_even_if_case_changes_their_number() -> None:
     assert scan("edit " + "\u0130" * 78 + " AGENTS.md", "on") == "agent_config_mod"
     assert scan("edit " + "\u0130" * 79 + " AGENTS.md", "on") is None
 
@@ -114,12 +114,12 @@ def test_the_first_kind_of_several_is_reported() -> None:
 
 
 @pytest.mark.parametrize("blank", sorted(WHITE_SPACE))
-def test_every_blank_may_surround_an_assignment(blank: str) -> None:
+def test_any_kind_of_blank_may_surround_an_assignment(blank: str) -> None:
     assert scan(f"token{blank}={blank}'{SIXTEEN}'", "on") == "hardcoded_secret"
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=30), st.sampled_from([flagged for _, flagged in FLAGGED]))
-def test_a_threat_on_a_line_of_its_own_is_found_in_any_text(around: str, flagged: str) -> None:
+def test_a_threat_on_its_own_line_is_found_in_any_text(around: str, flagged: str) -> None:
     assert scan(f"{around}\n{flagged}\n{around}", "on") is not None
 
 
@@ -139,8 +139,8 @@ def test_a_threat_on_a_line_of_its_own_is_found_in_any_text(around: str, flagged
     ],
     ids=lambda content: content[:12],
 )
-def test_a_line_of_four_megabytes_made_to_be_slow_is_answered(content: str) -> None:
-    """A pattern whose time grew with the square of the length would take hours here."""
+def test_a_hostile_line_of_four_megabytes_is_scanned(content: str) -> None:
+    """A pattern with quadratic running time would take hours."""
     assert scan(content, "strict") is None
 
 
@@ -171,11 +171,11 @@ KEY = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"
         ("secret=abcdefghijkl@example.org", "[REDACTED:secret]@example.org"),
     ],
 )
-def test_each_category_takes_what_its_rule_says(text: str, stored: str) -> None:
+def test_each_category_is_redacted_by_its_rule(text: str, stored: str) -> None:
     assert redact(text, ALL)[0] == stored
 
 
-def test_only_the_categories_named_are_blanked_out() -> None:
+def test_only_the_configured_categories_are_redacted() -> None:
     text = f"{KEY} api_key=abcdefghijklmnop token=abcdefghijkl a@b.de 030 1234567"
     assert redact(text, ()) == (text, ())
     for category in ALL:
@@ -185,7 +185,7 @@ def test_only_the_categories_named_are_blanked_out() -> None:
     assert redact(text, ALL)[1] == ALL
 
 
-def test_the_words_of_the_setting() -> None:
+def test_category_names_in_the_setting_are_parsed() -> None:
     assert [category_of(word) for word in (" API_KEY ", "apikey", "PrivateKey", "phone", "mail")] == [
         "api_key",
         "api_key",

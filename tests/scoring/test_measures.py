@@ -1,4 +1,4 @@
-"""Hit, reciprocal rank and nDCG against their definitions, reckoned in another way."""
+"""Hit, reciprocal rank and nDCG equal their definitions, computed in another way."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CUT = st.integers(1, 9)
 
 
 def discounted(relevances: list[int]) -> float:
-    """The gain of a list of relevances by their places, as a product of two arrays."""
+    """Return the discounted gain of a list of relevances, as a product of two arrays."""
     return float(np.dot(relevances, 1 / np.log2(np.arange(2, len(relevances) + 2))))
 
 
@@ -27,19 +27,19 @@ def first_seen(ranked: list[str], expected: list[str]) -> list[int]:
 
 
 def by_definition(ranked: list[str], expected: list[str], k: int) -> float:
-    """The gain of what was found over that of all relevances sorted downwards."""
+    """Return the gain of the results divided by that of all relevances in descending order."""
     everything = sorted(set(ranked) | set(expected))
     best = sorted((int(key in expected) for key in everything), reverse=True)[:k]
     return discounted(first_seen(ranked, expected)[:k]) / discounted(best) if any(best) else 0.0
 
 
 @given(RANKED, EXPECTED, CUT)
-def test_ndcg_is_the_gain_over_the_best_there_is(ranked: list[str], expected: list[str], k: int) -> None:
+def test_ndcg_is_the_gain_divided_by_the_best_possible_gain(ranked: list[str], expected: list[str], k: int) -> None:
     assert ndcg(ranked, expected, k) == pytest.approx(by_definition(ranked, expected, k), abs=1e-12)
 
 
 @given(RANKED, EXPECTED, CUT)
-def test_the_reciprocal_rank_counts_what_is_before_the_first_expected(
+def test_the_reciprocal_rank_is_that_of_the_first_expected_result(
     ranked: list[str], expected: list[str], k: int
 ) -> None:
     places = sorted(place for key in set(expected) for place, found in enumerate(ranked, 1) if found == key)

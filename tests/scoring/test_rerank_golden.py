@@ -1,4 +1,4 @@
-"""The rerank stage and the block it ends in, held against recorded runs of the real ZeroClaw 0.8.4."""
+"""The rerank stage and its block equal recorded runs of the real ZeroClaw 0.8.4."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _is_like(found: Pairs, recorded: list[list[Any]], names: Any) -> bool:
 
 
 def _after(result: RecallResult) -> Pairs:
-    """What goes on to the caps, in order, with the number held against the threshold."""
+    """Return the entries passed to the limits, in order, with the score compared with the threshold."""
     return [(scored.entry.id, scored.compared_score) for scored in result.ranked]
 
 

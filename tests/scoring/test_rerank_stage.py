@@ -1,4 +1,4 @@
-"""What the rerank stage of ZeroClaw >= 0.8.4 does to a pool: the blend, doubles, MMR and the limits."""
+"""The rerank stage of ZeroClaw >= 0.8.4: blend, duplicates, MMR and limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def trial(rerank: RerankSettings = ON, threshold: float = 0.0, version: str = "0
 
 
 def pool(*rows: tuple[str, str, float], **fields: Any) -> list[ScoredEntry]:
-    """Core memories without importance, by key, content and score."""
+    """Return core memories without importance, by key, content and score."""
     return [
         ScoredEntry(
             MemoryEntry(id=key, key=key, content=content, category="core", timestamp=AS_OF, **fields), at, score
@@ -38,7 +38,7 @@ def reasons(judged: tuple[ScoredEntry, ...]) -> dict[str, str | None]:
     return {scored.entry.key: scored.not_injected_because for scored in judged}
 
 
-def test_what_is_under_the_threshold_takes_no_place_and_the_rest_is_cut() -> None:
+def test_entries_below_the_threshold_do_not_count_and_the_rest_is_cut() -> None:
     judged = judge(
         pool(("a", "one", 0.9), ("low", "two", 0.1), ("b", "three", 0.8), ("c", "four", 0.7)),
         trial(threshold=0.4, limit=2),

@@ -1,4 +1,4 @@
-"""How keyword and vector hits become one list."""
+"""Keyword and vector hits are fused into one list."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _scores(found: list[ScoredEntry]) -> list[tuple[str, float]]:
     return [(IDS[int(candidate.entry.handle)], round(candidate.score or 0.0, 6)) for candidate in found]
 
 
-def test_keyword_only_scores_are_raw_up_to_0_8_3_and_shares_of_the_best_from_0_8_4_on() -> None:
+def test_keyword_only_scores_are_raw_up_to_0_8_3_and_relative_from_0_8_4_on() -> None:
     keyword = [(1, 4.0), (2, 1.0)]
     old = fuse(keyword, [], {}, profile_for("0.8.3"), WEIGHTS, 1)
     new = fuse(keyword, [], {}, profile_for("0.8.4"), WEIGHTS, 1)

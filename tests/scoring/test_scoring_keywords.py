@@ -1,4 +1,4 @@
-"""What FTS5 and LIKE are asked for a query, in each generation."""
+"""The FTS5 and LIKE queries of each generation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=60
 OLD, NEW = profile_for("0.7.4"), profile_for("0.7.5")
 
 
-def test_words_split_where_rust_splits() -> None:
+def test_words_are_split_as_in_rust() -> None:
     assert words(" a\tb\u3000c\u2028d\x85e\u00a0f\u200bg ") == ["a", "b", "c", "d", "e", "f\u200bg"]
     assert words("a\x1cb\x1fc") == ["a\x1cb\x1fc"]
 
@@ -39,7 +39,7 @@ def test_quotes_and_prefix_words_change_with_0_7_5(query: str, old: str, new: st
     ("version", "blank", "star"),
     [("0.5.4", False, False), ("0.5.5", True, False), ("0.7.4", True, False), ("0.7.5", True, True)],
 )
-def test_blank_and_star_list_the_newest_from_their_versions_on(version: str, blank: bool, star: bool) -> None:
+def test_blank_and_star_list_the_newest_from_certain_versions_on(version: str, blank: bool, star: bool) -> None:
     profile = profile_for(version)
     assert lists_recent("\u3000 ", profile) is blank
     assert lists_recent(" * ", profile) is star
@@ -56,7 +56,7 @@ def test_blank_and_star_list_the_newest_from_their_versions_on(version: str, bla
         ("a b c d e f g h i j", NEW, tuple(f"%{letter}%" for letter in "abcdefgh"), True),
     ],
 )
-def test_like_looks_for_the_first_eight_words_with_wildcards_escaped_from_0_7_5_on(
+def test_like_searches_eight_words_and_escapes_wildcards_from_0_7_5_on(
     query: str, profile: ScoringProfile, patterns: tuple[str, ...], escapes: bool
 ) -> None:
     search = like_search(query, profile)
@@ -75,17 +75,15 @@ def test_like_looks_for_the_first_eight_words_with_wildcards_escaped_from_0_7_5_
         ("की*", "", "रामकी", False),
     ],
 )
-def test_a_prefix_word_has_to_begin_a_token_of_any_script(
-    query: str, key: str, content: str, is_accepted: bool
-) -> None:
+def test_a_prefix_must_begin_a_token_in_any_script(query: str, key: str, content: str, is_accepted: bool) -> None:
     search = like_search(query, NEW)
     assert search is not None
     assert search.accepts(key, content) is is_accepted
-    assert (search.sql_limit(5), search.sql_limit(100)) == (40, 612), "more rows are asked for"
+    assert (search.sql_limit(5), search.sql_limit(100)) == (40, 612), "more rows must be requested"
 
 
 @given(ANY_TEXT, st.sampled_from(LANDMARKS), st.integers(0, 2**40))
-def test_no_text_breaks_the_building_of_a_query(query: str, version: str, limit: int) -> None:
+def test_a_query_can_be_built_from_any_text(query: str, version: str, limit: int) -> None:
     profile = profile_for(version)
     expression = match_expression(query, profile)
     expression.encode("utf-8")

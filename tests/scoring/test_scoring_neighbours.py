@@ -1,4 +1,4 @@
-"""Texts are near each other by the rare words they share."""
+"""Similarity of texts by their shared rare words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def handles(store: RareWords, asked: str) -> list[Handle]:
 
 
 def by_definition(texts: list[str], asked: str) -> dict[int, float]:
-    """The cosine of the two bags of weighted words, added up word by word."""
+    """Return the cosine of two weighted bags of words, computed word by word."""
     having = {
         word: sum(word in words_of(text) for text in texts) for text in [*texts, asked] for word in words_of(text)
     }
@@ -55,7 +55,7 @@ def test_every_score_is_the_cosine_of_the_weighted_words(texts: list[str], asked
     )
 
 
-def test_scripts_without_blanks_are_compared_by_pairs_of_letters() -> None:
+def test_scripts_without_blanks_are_compared_by_pairs_of_characters() -> None:
     store = counted("我喜欢吃寿司", "今天天气很好", "寿司很贵")
     assert handles(store, "寿司") == [2, 0]
     assert shared_words("我喜欢吃寿司", "寿司很贵") == ("寿司",)
@@ -68,11 +68,11 @@ def test_the_longest_shared_words_come_first() -> None:
     assert shared_words("blue", "red") == ()
 
 
-def test_what_has_no_word_is_near_nothing() -> None:
+def test_a_text_without_words_has_no_similar_texts() -> None:
     assert handles(counted("", "!!!", "a b"), "?!") == []
     assert handles(counted(), "a") == []
     assert handles(counted("", "a"), "a") == [1]
 
 
-def test_of_a_long_text_only_the_beginning_counts() -> None:
+def test_only_the_beginning_of_a_long_text_counts() -> None:
     assert words_of("x " * COMPARED_CHARACTERS + "end") == ("x",)

@@ -1,4 +1,4 @@
-"""Vector search finds what a full 64-bit scan in the order of the rows would find."""
+"""Vector search gives the results of a full 64-bit scan in row order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VALUES = st.one_of(st.floats(-2, 2, width=32), st.floats(width=32), st.sampled_f
 
 
 def _cosine(one: list[float], other: list[float]) -> float:
-    """Element after element, as ZeroClaw's loop."""
+    """Compute element by element, as ZeroClaw's loop does."""
     dot = first = second = 0.0
     for x, y in zip(one, other, strict=True):
         dot, first, second = dot + x * y, first + x * x, second + y * y
@@ -51,7 +51,9 @@ def _pairs(found: tuple[np.ndarray, np.ndarray]) -> list[tuple[int, float]]:
 
 
 @given(st.data(), st.integers(1, 24), st.integers(0, 40), st.integers(0, 12))
-def test_any_vectors_equal_the_full_computation(data: st.DataObject, dimensions: int, rows: int, count: int) -> None:
+def test_search_of_any_vectors_equals_the_full_computation(
+    data: st.DataObject, dimensions: int, rows: int, count: int
+) -> None:
     shape = (rows, dimensions)
     matrix = data.draw(arrays.arrays(np.float32, shape, elements=VALUES))
     query = data.draw(arrays.arrays(np.float32, dimensions, elements=VALUES))
@@ -65,8 +67,8 @@ def test_any_vectors_equal_the_full_computation(data: st.DataObject, dimensions:
     assert found == _reference(matrix, query, count, order[: rows // 2])
 
 
-def test_a_row_too_short_to_score_takes_no_place_of_one_that_scores() -> None:
-    """Next to a query of almost no length the better direction scores 0: the product of both lengths is too small."""
+def test_a_row_too_short_to_score_does_not_displace_a_scored_one() -> None:
+    """With a query of almost zero length the better direction scores 0, since the product of the lengths underflows."""
     rows = np.array([[1.1125593e14, 1.1078867e14], [1.1078867e14, 1.1078867e14]], dtype=np.float32)
     query = np.array([1e-30, 1e-30], dtype=np.float32)
     found = _pairs(_index(rows).search(query, 1))
@@ -77,7 +79,7 @@ def test_a_row_too_short_to_score_takes_no_place_of_one_that_scores() -> None:
 
 @pytest.mark.parametrize("dimensions", [64, 768, 1536])
 def test_the_cut_between_scores_closer_than_32_bits_is_exact(dimensions: int) -> None:
-    """Many rows are nearly the same vector, so a 32-bit product alone would order them wrongly."""
+    """Many rows have nearly the same vector, so a 32-bit product would order them wrongly."""
     chance = np.random.default_rng(dimensions)
     base = chance.standard_normal(dimensions).astype(np.float32)
     noise = chance.standard_normal((600, dimensions)).astype(np.float32) * np.float32(2e-4)

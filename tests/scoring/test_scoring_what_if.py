@@ -1,4 +1,4 @@
-"""What other settings change in a recall, and that what is said about settings is what the fusion does, per version."""
+"""Effects of other settings on a recall, and advice about settings that agrees with the fusion of each version."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ IDS = {handle: f"{handle:03}" for handle in range(40)}
 WEIGHTS = st.one_of(st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5]), st.floats(0, 3))
 THRESHOLDS = st.one_of(st.sampled_from([0.0, 0.2, 0.3, 0.4, 0.7, 1.0]), st.floats(0, 1.5))
 VECTOR_HITS = st.dictionaries(st.integers(0, 30), st.floats(0, 1, width=32), min_size=1, max_size=12)
-# A BM25 score never falls under the floor of its rarest word.
+# A BM25 score is never below that of its rarest word.
 WORD_HITS = st.dictionaries(st.integers(0, 30), st.floats(2.0**-20, 50, width=32), min_size=1, max_size=12)
 
 
@@ -36,7 +36,7 @@ def best_of(kind: str, version: str, weights: tuple[float, float]) -> float:
 
 
 @given(st.sampled_from(VERSIONS), WEIGHTS, WEIGHTS, WORD_HITS, VECTOR_HITS)
-def test_no_hit_exceeds_what_its_kind_is_said_to_reach(
+def test_no_hit_exceeds_the_stated_maximum_of_its_kind(
     version: str, vector: float, keyword: float, words: dict[int, float], vectors: dict[int, float]
 ) -> None:
     for candidate in fused(version, (vector, keyword), list(words.items()), list(vectors.items())):
@@ -45,8 +45,8 @@ def test_no_hit_exceeds_what_its_kind_is_said_to_reach(
 
 
 @given(st.sampled_from(VERSIONS), WEIGHTS, WEIGHTS)
-def test_what_a_kind_of_hit_is_said_to_reach_is_reached(version: str, vector: float, keyword: float) -> None:
-    """One hit of each kind, all as good as hits can be."""
+def test_the_stated_maximum_of_each_kind_of_hit_can_be_reached(version: str, vector: float, keyword: float) -> None:
+    """One hit of each kind with the best possible score."""
     found = fused(version, (vector, keyword), [(1, 4.0), (3, 4.0)], [(2, 1.0), (3, 1.0)])
     assert {candidate.stage for candidate in found} == {"keyword", "vector", "hybrid"}
     for candidate in found:
@@ -54,7 +54,7 @@ def test_what_a_kind_of_hit_is_said_to_reach_is_reached(version: str, vector: fl
 
 
 @given(st.sampled_from(VERSIONS), WEIGHTS, WEIGHTS, THRESHOLDS)
-def test_never_injected_is_said_of_exactly_the_hits_that_cannot_reach_the_threshold(
+def test_exactly_the_hits_that_cannot_reach_the_threshold_are_called_never_injected(
     version: str, vector: float, keyword: float, threshold: float
 ) -> None:
     sentences = mixed_meanings(profile_for(version), ScoringSettings(vector, keyword, threshold))
@@ -68,7 +68,7 @@ def test_never_injected_is_said_of_exactly_the_hits_that_cannot_reach_the_thresh
             assert ("never be injected" in sentences[kind]) == (kind not in passing)
 
 
-def test_each_other_backend_has_a_scale_of_its_own() -> None:
+def test_every_other_backend_has_its_own_scale() -> None:
     old, new = profile_for("0.5.6"), profile_for("0.5.7")
     markdown, qdrant = MarkdownMemory.about.rule, QdrantMemory.about.rule
     assert markdown is not None
@@ -82,7 +82,7 @@ def test_each_other_backend_has_a_scale_of_its_own() -> None:
 
 
 def recalled(*rows: tuple[str, bool]) -> RecallResult:
-    """A result of these ids in this order, each with whether it is injected."""
+    """Return a result of these ids in order, each with whether it is injected."""
     results = [
         ScoredEntry(MemoryEntry(id_, f"key {id_}", "c", "core", ""), rank, 1 / rank, injected=is_injected)
         for rank, (id_, is_injected) in enumerate(rows, 1)
@@ -91,7 +91,7 @@ def recalled(*rows: tuple[str, bool]) -> RecallResult:
     return RecallResult(request, "sqlite", "/x", "0.8.4", "assumed", "keyword", (0.7, 0.3), 0.4, "0..1", tuple(results))
 
 
-def test_each_memory_moves_as_its_ranks_say() -> None:
+def test_each_move_follows_from_the_two_ranks() -> None:
     comparison = compare(
         recalled(("stays in", True), ("leaves", True), ("gone", False), ("gone and out", True), ("enters", False)),
         recalled(("enters", True), ("stays in", True), ("new", False), ("leaves", False), ("new and in", True)),
@@ -119,7 +119,7 @@ def test_each_memory_moves_as_its_ranks_say() -> None:
         ([("a", False)], [("a", False)], "injected 0 → 0"),
     ],
 )
-def test_a_comparison_counts_the_memories_that_enter_and_leave(
+def test_a_comparison_counts_entering_and_leaving_memories(
     before: Sequence[tuple[str, bool]], after: Sequence[tuple[str, bool]], text: str
 ) -> None:
     assert compare(recalled(*before), recalled(*after)).words == text
@@ -138,13 +138,13 @@ def complained(
     return setting_problems(Trial(RecallRequest("tea"), profile_for(version), settings), has_vectors=has_vectors)
 
 
-def test_the_defaults_of_the_newest_version_are_fine() -> None:
+def test_the_defaults_of_the_newest_version_have_no_complaints() -> None:
     assert complained() == ()
 
 
 @pytest.mark.parametrize("version", ["0.1.7", "0.6.2", "0.7.5", "0.8.3"])
 def test_a_keyword_weight_below_the_threshold_keeps_keyword_hits_out(version: str) -> None:
-    """These are ZeroClaw's own defaults up to 0.8.3."""
+    """These are ZeroClaw's defaults up to 0.8.3."""
     assert complained(version) == (
         "Next to vector hits a keyword-only hit can reach at most 0.30 and the threshold is 0.40: "
         "it will never be injected.",
@@ -152,7 +152,7 @@ def test_a_keyword_weight_below_the_threshold_keeps_keyword_hits_out(version: st
     assert complained(version, threshold=0.3) == ()
 
 
-def test_a_threshold_that_no_score_reaches_is_named_with_the_best_score() -> None:
+def test_an_unreachable_threshold_is_reported_with_the_best_score() -> None:
     assert "no score can exceed 0.50 and the threshold is 0.60" in " ".join(complained("0.7.5", 0.3, 0.2, 0.6))
     assert "no score can exceed 1.00 and the threshold is 1.50" in " ".join(complained(threshold=1.5))
     by_vectors = complained("0.7.5", threshold=1.5, mode="embedding")
@@ -173,7 +173,7 @@ def test_a_search_mode_has_no_effect_before_0_6_3(version: str, is_read: bool) -
     assert (sentence in complained(version, mode="bm25")) != is_read
 
 
-def test_without_vectors_weights_have_no_effect_and_raw_scores_no_scale() -> None:
+def test_without_vectors_weights_have_no_effect_and_raw_scores_no_maximum() -> None:
     old = complained("0.7.5", has_vectors=False)
     assert any("raw BM25" in sentence and "no fixed meaning" in sentence for sentence in old)
     assert "The weights do nothing while only keywords are searched." in old

@@ -1,4 +1,4 @@
-"""What each word of a query adds to a row's keyword score."""
+"""The share of each query word in a row's keyword score."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.small_store import change, make
 from support.stores import SqliteMemory, entries_with_key, whole_entry
 
 NEW, OLD = profile_for("0.8.4"), profile_for("0.7.4")
-# The worked example that ZeroClaw 0.1.7 and 0.8.4 were run with.
+# The worked example, run with ZeroClaw 0.1.7 and 0.8.4.
 WORKED = [
     {"key": "lang", "content": "User prefers Rust"},
     {"key": "editor", "content": "User uses Helix editor daily"},
@@ -37,8 +37,8 @@ async def shares_of(memory: SqliteMemory, entry: MemoryEntry, query: str, profil
     return word_shares(evidence, entry, query)
 
 
-async def test_prefix_words_and_punctuation_are_reported_as_the_version_takes_them(memory: SqliteMemory) -> None:
-    """`word*` is a prefix search from 0.7.5 on; a word that is all punctuation is never found."""
+async def test_prefixes_and_punctuation_are_reported_by_the_rules_of_the_version(memory: SqliteMemory) -> None:
+    """`word*` is a prefix search from 0.7.5 on; a word of punctuation only is never found."""
     (food,) = await entries_with_key(memory, "food")
     new = {share.word: share.is_found for share in await shares_of(memory, food, "ram* ** col", NEW)}
     old = {share.word: share.is_found for share in await shares_of(memory, food, "ram* ** col", OLD)}
@@ -46,13 +46,13 @@ async def test_prefix_words_and_punctuation_are_reported_as_the_version_takes_th
     assert old == {"ram*": False, "**": False, "col": False}
 
 
-async def test_a_word_fts5_refuses_is_not_found(memory: SqliteMemory) -> None:
+async def test_a_word_that_fts5_refuses_is_not_found(memory: SqliteMemory) -> None:
     (lang,) = await entries_with_key(memory, "lang")
     shares = await shares_of(memory, lang, 'ru"st rust', OLD)
     assert [(share.word, share.is_found, share.rows) for share in shares] == [('ru"st', False, None), ("rust", True, 2)]
 
 
-async def test_without_a_keyword_index_the_text_is_looked_at(memory: SqliteMemory, tmp_path: Path) -> None:
+async def test_without_a_keyword_index_the_text_is_searched(memory: SqliteMemory, tmp_path: Path) -> None:
     change(tmp_path / "brain.db", "DROP TABLE memories_fts")
     await memory.reopen()
     (lang,) = await entries_with_key(memory, "lang")
@@ -62,7 +62,7 @@ async def test_without_a_keyword_index_the_text_is_looked_at(memory: SqliteMemor
 
 @pytest.mark.parametrize("version", ["0.7.5", "0.8.4"])
 async def test_the_shares_add_up_to_the_raw_score(version: str, tmp_path: Path) -> None:
-    """For every recorded query and three rows it finds, repeated words counted as often as they occur."""
+    """For every recorded query and three of its rows; repeated words count each time."""
     memory = SqliteMemory(golden.database(version, "brain.db", tmp_path))
     await memory.open()
     try:

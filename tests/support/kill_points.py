@@ -39,7 +39,7 @@ _libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c
 class Failing:
     """Fail calls from the n-th on, counted from 1, that need disk space (ENOSPC) or sync (EIO).
 
-    Without `lasts` only the n-th fails_call. Only calls of one kind count, given by `number`; x86_64 only.
+    Without `lasts` only the n-th fails. Only calls of one kind count, given by `number`; x86_64 only.
     """
 
     first: int

@@ -12,7 +12,7 @@ import zeroclaw_tui.onboard.probes
 
 @pytest.fixture
 def probes(monkeypatch: pytest.MonkeyPatch) -> FakeProbes:
-    """Tests of answers that find what the test says, and reach nothing."""
+    """Replace the tests of answers with prepared findings, without any connection."""
     fake = FakeProbes()
     monkeypatch.setattr(zeroclaw_tui.onboard.probes, "run_probe", fake)
     return fake

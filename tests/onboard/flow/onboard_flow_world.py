@@ -1,4 +1,4 @@
-"""Configs, answers unlike those offered, and tests of answers that find what one wants."""
+"""Configs, answers that differ from the offered ones, and fake tests of answers with prepared findings."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ key = "kept"
 """
 FORMS: dict[str, str | None] = {"new": None, "old": OLD, "aliased": ALIASED}
 EACH_ONCE = tuple(zip(itertools.cycle(FORMS), BACKENDS, strict=False))
-"""Each backend in one of the forms, each form with two backends."""
+"""Each backend with one form of config, each form with two backends."""
 PASSWORD = "hunter2hunter2"
 POSTGRES_URL = f"postgres://zeroclaw:{PASSWORD}@127.0.0.1:1/memory"
 REQUIRED = {
     "storage.postgres.db_url": POSTGRES_URL,
     "storage.qdrant.url": "http://127.0.0.1:1",
 }
-"""Texts for settings that a backend cannot do without."""
+"""Values of settings that a backend requires."""
 _TEXTS = (
     POSTGRES_URL,
     "http://127.0.0.1:1/v1",
@@ -72,7 +72,7 @@ _TEXTS = (
 
 
 def flow_world(folder: Path, config: str | None, **variables: str) -> World:
-    """A home in a folder with one config dir in it; nothing of the machine's own is seen."""
+    """Create a home folder with one config dir, isolated from this machine's own files."""
     home = folder / "home"
     home.mkdir()
     return World(home, config, **{"HOME": str(home), "PATH": str(home / "bin"), **variables})
@@ -80,7 +80,7 @@ def flow_world(folder: Path, config: str | None, **variables: str) -> World:
 
 @dataclass
 class FakeProbes:
-    """Replaces `run_probe`: `findings` by subject are used up one by one, then everything is good."""
+    """Replaces `run_probe`: the `findings` of a subject are used up one by one, then every test is good."""
 
     findings: dict[str, list[Finding]] = field(default_factory=dict)
     tested: list[str] = field(default_factory=list)
@@ -96,7 +96,7 @@ def bad(subject: str, **more: object) -> Finding:
 
 
 def valid_texts(moment: Moment) -> Iterator[str]:
-    """Texts that the question takes, those that say something else than what is offered."""
+    """Return texts that the question accepts and that differ from the offered answer."""
     assert moment.question is not None
     assert moment.answers is not None
     for text in moment.values or (*_numbers(moment.preset or ""), *_TEXTS):
@@ -117,12 +117,12 @@ def _numbers(present: str) -> Iterator[str]:
 
 
 def other(moment: Moment) -> Reply:
-    """Another answer than the one offered, always the same one; enter where there is no other."""
+    """Return a fixed answer that differs from the offered one, or enter if there is none."""
     return next(valid_texts(moment), ENTER)
 
 
 def everything(backend: str, moment: Moment) -> Reply:
-    """Another answer than the one offered, and always one that leads to more questions."""
+    """Return an answer that differs from the offered one and leads to more questions."""
     if moment.question is None or moment.question.setting == "memory.backend":
         return with_backend(backend, moment)
     if moment.values:
@@ -132,7 +132,7 @@ def everything(backend: str, moment: Moment) -> Reply:
 
 
 def with_backend(kind: str, moment: Moment) -> Reply:
-    """This backend, what it cannot do without, and otherwise enter."""
+    """Answer with this backend and its required settings, and otherwise press enter."""
     if moment.question is None:
         return ENTER
     if moment.question.setting == "memory.backend":
@@ -143,7 +143,7 @@ def with_backend(kind: str, moment: Moment) -> Reply:
 
 
 def outcome(plan: Plan | None) -> list[tuple[object, ...]]:
-    """What a plan changes, secrets as they are (their encrypted form differs each time)."""
+    """Return the changes of a plan with plain secrets (their encrypted form differs each time)."""
     assert plan is not None
     return [(change.name, change.path, change.before, change.after) for change in plan.changes]
 

@@ -1,4 +1,4 @@
-"""Tests of what was answered, with three ways on when one is bad, and the review: write, change an answer, leave."""
+"""Tests of the answers, with three choices after a bad one, and the review: write, change an answer, leave."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ MakeWorld = Callable[..., World]
 def reviewed(
     world: World, replies: dict[str, Reply | Sequence[Reply]], backend: str = "sqlite", *, is_basic: bool = False
 ) -> tuple[FlowResult, ScriptedAsker]:
-    """Walk through the questions with these replies by name, otherwise with what the backend needs and enter."""
+    """Answer the questions with these replies by name, the backend's required settings, and otherwise enter."""
     asker = ScriptedAsker(answering(replies, lambda moment: with_backend(backend, moment)))
     return walk(asker, replace(world.answers(), is_basic=is_basic)), asker
 
 
 def menu(asker: ScriptedAsker, name: str) -> Moment:
-    """The first menu of this name."""
+    """Return the first menu of this name."""
     return next(moment for moment in asker.moments if moment.name == name)
 
 
-def test_changing_an_answer_asks_again_from_the_start_and_offers_what_was_answered(
+def test_changing_an_answer_restarts_the_questions_with_the_earlier_answers(
     make_world: MakeWorld, probes: FakeProbes
 ) -> None:
     walked, asker = reviewed(
@@ -42,10 +42,10 @@ def test_changing_an_answer_asks_again_from_the_start_and_offers_what_was_answer
     assert names == names[: len(names) // 2] * 2
     assert given(walked.answers) == {"memory.auto_save": False, "memory.min_relevance_score": 0.5}
     assert walked.ending == "write"
-    assert probes.tested == ["sqlite"], "nothing that is tested changed"
+    assert probes.tested == ["sqlite"], "no tested setting has changed"
 
 
-def test_where_flags_answer_everything_no_answer_can_be_changed(make_world: MakeWorld, probes: FakeProbes) -> None:
+def test_no_answer_can_be_changed_if_flags_answer_everything(make_world: MakeWorld, probes: FakeProbes) -> None:
     world = make_world(FORMS["old"])
     asker = ScriptedAsker(answering({"review": "leave"}))
     answers = world.answers(memory="none")
@@ -55,17 +55,15 @@ def test_where_flags_answer_everything_no_answer_can_be_changed(make_world: Make
     assert not asker.moments[-1].back
 
 
-def test_nothing_to_change_says_so_and_offers_no_writing(make_world: MakeWorld, probes: FakeProbes) -> None:
+def test_a_plan_without_changes_says_so_and_offers_no_writing(make_world: MakeWorld, probes: FakeProbes) -> None:
     walked, asker = reviewed(make_world(FORMS["old"]), {"review": "leave"})
     assert "nothing to change" in asker.moments[-1].title
     assert "write" not in asker.moments[-1].values
     assert walked.ending == "leave"
 
 
-def test_a_plan_that_cannot_be_made_is_reported_and_nothing_can_be_written(
-    make_world: MakeWorld, probes: FakeProbes
-) -> None:
-    """An address must be encrypted, but the key file is missing next to a value that is encrypted already."""
+def test_an_impossible_plan_is_reported_and_cannot_be_written(make_world: MakeWorld, probes: FakeProbes) -> None:
+    """A URL must be encrypted, but another value is already encrypted and its key file is missing."""
     world = make_world(OLD + 'bot_token = "enc2:0011223344556677889900112233445566778899001122334455667788990011"\n')
     walked, asker = reviewed(world, {"review": "leave"}, backend="postgres")
     assert walked.ending == "leave"
@@ -76,9 +74,7 @@ def test_a_plan_that_cannot_be_made_is_reported_and_nothing_can_be_written(
     assert PASSWORD not in asker.all_said
 
 
-def test_a_new_file_is_reviewed_by_its_keys_and_what_is_left_out_is_reported(
-    make_world: MakeWorld, probes: FakeProbes
-) -> None:
+def test_the_review_of_a_new_file_lists_its_keys_and_counts_the_rest(make_world: MakeWorld, probes: FakeProbes) -> None:
     walked, asker = reviewed(make_world(None), {"review": "leave"})
     assert walked.plan is not None
     lines = walked.plan.after.text.splitlines()
@@ -92,8 +88,8 @@ def test_a_new_file_is_reviewed_by_its_keys_and_what_is_left_out_is_reported(
     assert asker.moments[-1].title == f"~/.zeroclaw/config.toml: a new file of {len(lines)} lines. What now?"
 
 
-def test_what_was_answered_and_what_goes_is_shown_of_an_old_file(make_world: MakeWorld, probes: FakeProbes) -> None:
-    """What a backend brings along is said in a note, and each default that is added only counted."""
+def test_the_review_of_an_old_file_shows_answered_and_removed_lines(make_world: MakeWorld, probes: FakeProbes) -> None:
+    """Settings that come with the backend are in a note, and added defaults are only counted."""
     world = make_world(OLD.replace("vector_weight", "# vector_weight"))
     _, asker = reviewed(world, {"review": "leave", "auto_save": "no"}, backend="postgres")
     changed = [line for line in asker.said if line.startswith(("+ ", "- "))]
@@ -125,9 +121,7 @@ def test_every_line_of_the_change_can_be_shown(make_world: MakeWorld, probes: Fa
 WITH_EMBEDDINGS = OLD.replace('embedding_provider = "none"', 'embedding_provider = "custom:http://127.0.0.1:1/v1"')
 
 
-def test_a_test_runs_once_for_the_same_answers_and_again_when_they_change(
-    make_world: MakeWorld, probes: FakeProbes
-) -> None:
+def test_a_test_runs_again_only_when_its_answers_change(make_world: MakeWorld, probes: FakeProbes) -> None:
     other = POSTGRES_URL.replace("/memory", "/second")
     replies = {"review": ["change", "change", "write"], "postgres.db_url": [POSTGRES_URL, ENTER, other]}
     _, asker = reviewed(make_world(OLD), replies, "postgres")
@@ -135,17 +129,17 @@ def test_a_test_runs_once_for_the_same_answers_and_again_when_they_change(
     assert probes.tested == ["postgres", "postgres"]
 
 
-def test_a_bad_test_accepted_anyway_continues_and_is_in_the_review(make_world: MakeWorld, probes: FakeProbes) -> None:
+def test_an_accepted_bad_test_is_listed_in_the_review(make_world: MakeWorld, probes: FakeProbes) -> None:
     probes.findings["sqlite"] = [bad("sqlite", facts=("the folder is not writable",))]
     walked, asker = reviewed(make_world(OLD), {"bad test": "keep"})
     assert asker.names("menu") == ["bad test", "review"]
-    assert asker.all_said.count("sqlite does not answer") == 2, "said at once and in the review"
+    assert asker.all_said.count("sqlite does not answer") == 2, "it must be shown at once and in the review"
     assert "the folder is not writable" in asker.all_said
     assert "Start it." in asker.all_said
     assert given(walked.answers) == {}
 
 
-def test_a_correction_is_offered_recorded_and_tested(make_world: MakeWorld, probes: FakeProbes) -> None:
+def test_a_correction_is_offered_applied_and_tested(make_world: MakeWorld, probes: FakeProbes) -> None:
     correction = {"memory.embedding_dimensions": 768}
     probes.findings["embedding"] = [bad("embedding", corrections=correction)]
     walked, asker = reviewed(make_world(WITH_EMBEDDINGS), {"bad test": "correct"})
@@ -154,7 +148,7 @@ def test_a_correction_is_offered_recorded_and_tested(make_world: MakeWorld, prob
     assert menu(asker, "bad test").values == ("correct", "again", "keep", "elsewhere")
 
 
-def test_changing_a_wrong_answer_in_the_basics_asks_for_that_alone_and_stays_in_the_basics(
+def test_changing_a_wrong_answer_in_the_basics_asks_only_for_that_one(
     make_world: MakeWorld, probes: FakeProbes
 ) -> None:
     probes.findings["postgres"] = [bad("postgres", wrong=("storage.postgres.db_url",))]
@@ -165,7 +159,7 @@ def test_changing_a_wrong_answer_in_the_basics_asks_for_that_alone_and_stays_in_
     assert menu(asker, "bad test").titles == titles
 
 
-def test_a_refused_key_is_asked_for_although_the_basics_do_not(make_world: MakeWorld, probes: FakeProbes) -> None:
+def test_a_refused_key_is_asked_for_even_in_the_basics(make_world: MakeWorld, probes: FakeProbes) -> None:
     probes.findings["embedding"] = [bad("embedding", wrong=("memory.embedding_api_key",))]
     world = make_world("schema_version = 3\n" + WITH_EMBEDDINGS.replace('"sqlite"', '"sqlite.default"'))
     walked, asker = reviewed(world, {"bad test": "change", "embedding_api_key": "sk-new"}, is_basic=True)
@@ -192,10 +186,10 @@ def test_lucid_that_is_not_installed_can_be_installed_and_tested_again(make_worl
     assert menu(asker, "bad test").titles == titles
     assert "lucid was not found" in asker.all_said
     assert "✓ Lucid: lucid answers" in asker.all_said
-    assert len(asker.names()) == len(set(asker.names())), "no question is asked twice"
+    assert len(asker.names()) == len(set(asker.names())), "no question may be asked twice"
 
 
-def test_without_a_driver_the_command_that_installs_it_is_shown_first_and_nothing_is_run(
+def test_a_missing_driver_shows_its_install_command_and_runs_nothing(
     make_world: MakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("probe", "store", "connect"):

@@ -1,4 +1,4 @@
-"""The walk: forward and back end in what the answers say, and nothing else."""
+"""The walk through the questions: the result depends only on the final answers, whatever the path."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ every_backend = pytest.mark.parametrize("backend", BACKENDS)
 
 
 def different(backend: str, moment: Moment) -> Reply:
-    """Another answer to everything but the backend."""
+    """Return a different answer to every question except the backend."""
     if moment.question is None or moment.question.setting == "memory.backend":
         return with_backend(backend, moment)
     reply = with_backend(backend, moment)
@@ -33,12 +33,12 @@ def different(backend: str, moment: Moment) -> Reply:
 
 @every_form
 @every_backend
-def test_straight_through_writes_what_was_answered(form: str, backend: str, make_world: MakeWorld) -> None:
+def test_answering_straight_through_writes_the_answers(form: str, backend: str, make_world: MakeWorld) -> None:
     world = make_world(FORMS[form])
     asker = ScriptedAsker(partial(different, backend))
     walked = walk(asker, world.answers(), tests=False)
     assert walked.ending == "write"
-    assert asker.names() == ids(walked.answers), "each question once, in order"
+    assert asker.names() == ids(walked.answers), "each question must be asked once, in order"
     assert walked.plan is not None
     apply_plan(walked.plan)
 
@@ -51,7 +51,7 @@ def test_straight_through_writes_what_was_answered(form: str, backend: str, make
     assert again.plan.is_empty
 
 
-def test_back_at_the_first_question_stays_and_says_so(make_world: MakeWorld) -> None:
+def test_back_at_the_first_question_has_no_effect_and_says_so(make_world: MakeWorld) -> None:
     asker = ScriptedAsker([Move.BACK])
     walk(asker, make_world(FORMS["old"]).answers(), tests=False)
     assert asker.names()[0] == asker.names()[1]
@@ -59,8 +59,8 @@ def test_back_at_the_first_question_stays_and_says_so(make_world: MakeWorld) -> 
 
 
 @examples(data=st.data(), form=st.sampled_from(sorted(FORMS)))
-def test_any_walk_ends_in_the_plan_of_its_last_answers(data: st.DataObject, form: str) -> None:
-    """Whatever way was taken, answering the final values straight through gives the same answers and the same plan."""
+def test_any_walk_gives_the_plan_of_its_final_answers(data: st.DataObject, form: str) -> None:
+    """After any path, answering the final values straight through gives the same answers and plan."""
     with tempfile.TemporaryDirectory() as folder:
         world = flow_world(Path(folder), FORMS[form])
         answers = world.answers()
@@ -82,7 +82,7 @@ def test_any_walk_ends_in_the_plan_of_its_last_answers(data: st.DataObject, form
         wandered = walk(asker, answers, tests=False)
         final = wandered.answers
         if wandered.plan is None:
-            assert final.missing(), "only a missing answer leaves the review without a plan"
+            assert final.missing(), "only a missing answer may leave the review without a plan"
             return
 
         def straight(moment: Moment) -> Reply:

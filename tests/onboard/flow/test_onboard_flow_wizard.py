@@ -1,4 +1,4 @@
-"""The wizard as a whole: where, writing, the words after, and Ctrl-C at every single question."""
+"""The whole wizard: choice of config dir, writing, final messages, and Ctrl-C at every question."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEXT = "What next?"
 
 
 def eventful(backend: str) -> Callable[[Moment], Reply]:
-    """Answers that lead to every question, and every menu once on the way."""
+    """Return answers that lead to every question, and to every menu once."""
     seen: set[str] = set()
 
     def script(moment: Moment) -> Reply:
@@ -42,7 +42,7 @@ def eventful(backend: str) -> Callable[[Moment], Reply]:
 def test_ctrl_c_at_every_question_and_menu_changes_nothing(
     form: str, backend: str, make_world: MakeWorld, probes: FakeProbes
 ) -> None:
-    """What every backend is asked is stopped at with two of them."""
+    """Common questions are interrupted with two backends only."""
     world = make_world(FORMS[form])
     before = world.files()
     number = list(FORMS).index(form) - len(FORMS) + 1
@@ -75,7 +75,7 @@ def test_ctrl_c_at_every_question_and_menu_changes_nothing(
 
 
 @pytest.mark.parametrize("reply", ["inspect", "nothing", ENTER], ids=["inspector", "nothing", "enter"])
-def test_the_inspector_opens_only_where_it_is_chosen(reply: Reply, make_world: MakeWorld, probes: FakeProbes) -> None:
+def test_the_inspector_opens_only_when_chosen(reply: Reply, make_world: MakeWorld, probes: FakeProbes) -> None:
     world = make_world(OLD)
     notes = world.config_dir / "workspace" / "MEMORY.md"
     notes.parent.mkdir(parents=True)
@@ -94,7 +94,7 @@ def test_the_inspector_opens_only_where_it_is_chosen(reply: Reply, make_world: M
         ("0.8.5", ("quickstart",), "schema_version = 3"),
     ],
 )
-def test_with_a_zeroclaw_there_the_file_is_its_own_and_its_next_step_is_offered(
+def test_an_installed_zeroclaw_gets_its_own_schema_and_its_next_step_is_offered(
     version: str, arguments: tuple[str, ...], first: str, tmp_path: Path, make_world: MakeWorld
 ) -> None:
     programs = tmp_path / "bin"
@@ -107,7 +107,7 @@ def test_with_a_zeroclaw_there_the_file_is_its_own_and_its_next_step_is_offered(
     assert world.file.read_text().startswith(first)
     place = "data" if arguments == ("quickstart",) else "workspace"
     assert f"{world.config_dir / place}/memory/brain.db will be created" in asker.all_said
-    assert asker.all_said.count("providers and channels") == 2, "before anything is asked, and when it is written"
+    assert asker.all_said.count("providers and channels") == 2, "before the questions, and after writing"
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -121,7 +121,7 @@ def test_the_basics_are_at_most_five_steps(backend: str, make_world: MakeWorld, 
     assert f'backend = "{backend}' in world.file.read_text()
 
 
-def test_a_dry_run_shows_the_review_and_writes_nothing_at_all(make_world: MakeWorld, probes: FakeProbes) -> None:
+def test_a_dry_run_shows_the_review_and_writes_nothing(make_world: MakeWorld, probes: FakeProbes) -> None:
     world = make_world(OLD)
     before = world.files()
     asker = ScriptedAsker(partial(with_backend, "markdown"))
@@ -131,7 +131,7 @@ def test_a_dry_run_shows_the_review_and_writes_nothing_at_all(make_world: MakeWo
     assert world.files() == before
 
 
-def test_two_places_are_asked_about(make_world: MakeWorld, probes: FakeProbes) -> None:
+def test_two_possible_config_dirs_are_offered(make_world: MakeWorld, probes: FakeProbes) -> None:
     world = make_world(OLD)
     second = world.home / "second"
     second.mkdir()
@@ -143,12 +143,12 @@ def test_two_places_are_asked_about(make_world: MakeWorld, probes: FakeProbes) -
     places = asker.moments[0].titles
     changed = [path for path in (second / "config.toml", world.file) if path.read_text() != OLD]
     assert [str(path) for path in changed] == [places[1]]
-    # Without an option a command would mean the first.
+    # Without an option a command would use the first config dir.
     (message,) = [line for line in asker.said if "--restore" in line]
     assert message.startswith(f"    zeroclaw onboard --config-dir {changed[0].parent} --restore 2")
 
 
-def test_ctrl_c_in_the_middle_of_saving_says_what_holds(
+def test_ctrl_c_during_saving_says_whether_the_file_was_saved(
     make_world: MakeWorld, probes: FakeProbes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(plan: Plan) -> str | None:
@@ -164,7 +164,7 @@ def test_ctrl_c_in_the_middle_of_saving_says_what_holds(
     assert "Nothing was changed" not in asker.all_said
 
 
-def test_flags_are_answers_and_their_questions_are_left_out(make_world: MakeWorld, probes: FakeProbes) -> None:
+def test_questions_answered_by_flags_are_not_asked(make_world: MakeWorld, probes: FakeProbes) -> None:
     world = make_world(None)
     asker = ScriptedAsker()
     run_wizard(asker, Request(memory="markdown"), world.environ)

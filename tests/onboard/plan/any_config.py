@@ -1,4 +1,4 @@
-"""Configs of any generation in any notation that TOML has for them, put together at random."""
+"""Random configs of any generation in any TOML notation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zeroclaw_tui.config.schema import DB_URL_ALIASES
 from zeroclaw_tui.config.secrets import encrypt
 
 Written = dict[str, str]
-"""Values of one table as TOML spells them."""
+"""Values of one table in TOML notation."""
 
 SEALED = encrypt(URL, bytes.fromhex(KEY), bytes(12))
 OTHERS = (
@@ -40,7 +40,7 @@ QDRANT = {"api_key": st.sampled_from(['""', '"tunafish"', '"${KEY}"']), "collect
 
 @dataclass(frozen=True)
 class AnyConfig:
-    """A valid config, and the name of the folder of the generation that reads it."""
+    """A valid config, and the name of its generation's folder."""
 
     text: str
     layout: str
@@ -51,7 +51,7 @@ def pairs(values: Mapping[str, str], prefix: str = "") -> list[str]:
 
 
 def table(notation: str, path: str, values: Written) -> str:
-    """One table as a header, an inline table or dotted keys; an empty one cannot be dotted."""
+    """Return a table with a header, an inline table or dotted keys; an empty one cannot be dotted."""
     if notation == "inline" and not any("\n" in value for value in values.values()):
         return f"{path} = {{ {', '.join(pairs(values))} }} # in\n"
     if notation == "dotted" and values:
@@ -89,7 +89,7 @@ def any_configs(draw: st.DrawFn) -> AnyConfig:
     notations = ("header", "inline", "dotted")
     parts = [table(draw(st.sampled_from(notations)), path, values) for path, values in tables.items()]
     parts = draw(st.permutations([*parts, *draw(st.sets(st.sampled_from(OTHERS)))]))
-    # What is under no header has to come before the first one.
+    # Keys without a header must come before the first header.
     parts.sort(key=lambda part: part.lstrip("# baner\n").startswith("["))
     top = "# months of work\n" + (f"schema_version = {schema}\n" if schema else "")
     text = top + "".join(parts)
@@ -100,7 +100,7 @@ def any_configs(draw: st.DrawFn) -> AnyConfig:
 
 
 def is_valid(config: AnyConfig) -> bool:
-    """False where two notations of one table do not go together."""
+    """Whether the notations of all tables are compatible."""
     try:
         tomllib.loads(config.text.lstrip("\ufeff"))
     except tomllib.TOMLDecodeError:

@@ -1,4 +1,4 @@
-"""Whatever notation a config is in and whatever is asked, again and again: only that changes, and it reads as meant."""
+"""Property test: repeated plans for any config change only the requested settings, with the intended values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def text_of(world: World) -> str:
 
 
 def answers_with_what_is_missing(world: World, flags: Sequence[str], memory: str | None) -> Answers:
-    """The answers, with the address of a store that has none so far."""
+    """Return the answers, with a URL for a store that has none."""
     missing = world.answers(*flags, memory=memory).missing()
     needed = [flag for flags in NEEDED.values() for flag in flags if flag.partition("=")[0] in missing]
     return world.answers(*flags, *needed, memory=memory)
@@ -48,12 +48,12 @@ def check_only_the_changes_differ(before: str, after: str, plan: Plan) -> None:
     differing = {path for path in {*old, *new} if repr(old.get(path)) != repr(new.get(path))}
     assert differing == {change.path for change in plan.changes}
     assert after.startswith("\ufeff") == before.startswith("\ufeff")
-    assert (after.count("\n") == after.count("\r\n")) == ("\r\n" in before), "all lines end as before"
+    assert (after.count("\n") == after.count("\r\n")) == ("\r\n" in before), "all line endings must be kept"
     keys = {change.path[-1] for change in plan.changes}
     left = after.splitlines()
     for line in before.splitlines():
         if not any(key in line for key in keys) and "{" not in line:
-            # Each other line is still there, in its order.
+            # All other lines are still there, in order.
             left = left[left.index(line) + 1 :]
 
 
@@ -83,7 +83,7 @@ def check_nothing_goes_sooner(before: MemoryConfig, after: MemoryConfig, asked: 
 
 
 @given(config=any_configs().filter(is_valid), asked_in_turn=st.lists(asks, min_size=1, max_size=3))
-def test_any_config_takes_any_answers(
+def test_any_config_accepts_any_answers(
     tmp_path_factory: pytest.TempPathFactory,
     config: AnyConfig,
     asked_in_turn: list[tuple[str | None, dict[str, str]]],

@@ -1,4 +1,4 @@
-"""What a plan says: what is kept and why, what overrides it, what follows from an answer."""
+"""Notes of a plan: kept settings with reasons, overrides, and consequences of an answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OVERRIDES = "The environment variable {} is set and overrides"
 
 @dataclass(frozen=True)
 class Note:
-    """Words of a note, and the flags and the place that lead to it."""
+    """Words of a note, with the flags and the config dir that cause it."""
 
     words: str
     flags: tuple[str, ...] = ()
@@ -87,16 +87,16 @@ def notes_of(folder: Path, note: Note) -> str:
 
 
 @pytest.mark.parametrize("note", WRITTEN, ids=str)
-def test_what_follows_from_an_answer_is_reported(tmp_path: Path, note: Note) -> None:
+def test_consequences_of_an_answer_are_reported(tmp_path: Path, note: Note) -> None:
     assert note.words in notes_of(tmp_path, note)
 
 
 @pytest.mark.parametrize("note", NOT_WRITTEN, ids=str)
-def test_what_does_not_follow_is_not_reported(tmp_path: Path, note: Note) -> None:
+def test_notes_without_a_cause_are_not_reported(tmp_path: Path, note: Note) -> None:
     assert note.words not in notes_of(tmp_path, note)
 
 
-def test_what_the_next_run_would_warn_of_is_reported_by_this_one(tmp_path: Path) -> None:
+def test_warnings_of_the_next_run_are_reported_by_this_one(tmp_path: Path) -> None:
     world = World(tmp_path, SQLITE)
     useless = 'No embedding route has the hint "none"; the [memory] values are used, as ZeroClaw does.'
     asked = world.write("embedding_model=hint:none")
@@ -110,7 +110,7 @@ def test_what_the_next_run_would_warn_of_is_reported_by_this_one(tmp_path: Path)
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("form", [None, SQLITE, THIRD + SQLITE])
-def test_a_file_of_ours_needs_no_warning(tmp_path: Path, form: str | None, backend: str) -> None:
+def test_a_file_written_by_the_wizard_has_no_warnings(tmp_path: Path, form: str | None, backend: str) -> None:
     world = World(tmp_path, form)
     world.write(*NEEDED.get(backend, ()), memory=backend)
     assert world.situation().warnings == ()

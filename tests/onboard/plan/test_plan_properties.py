@@ -1,4 +1,4 @@
-"""Whatever is asked of whatever form: exactly that is written, and asking again writes nothing."""
+"""Property test: a plan for any form writes exactly the requested settings, and a second one nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ assignments = st.fixed_dictionaries({}, optional=ASKED)
 @given(
     form=st.sampled_from(sorted(FORMS)), backend=st.sampled_from([None, *sorted(NEEDED), "lucid"]), asked=assignments
 )
-def test_asked_is_written_and_asking_again_writes_nothing(
+def test_requested_settings_are_written_and_a_second_run_writes_nothing(
     tmp_path_factory: pytest.TempPathFactory, form: str, backend: str | None, asked: dict[str, str]
 ) -> None:
     world = World(tmp_path_factory.mktemp("world"), FORMS[form]).with_key()

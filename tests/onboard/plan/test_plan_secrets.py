@@ -1,4 +1,4 @@
-"""Secrets on their way into the file, and the key they are encrypted with."""
+"""Secrets written to the file, and the key that encrypts them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def db_url(world: World) -> str:
 
 
 @pytest.mark.parametrize("config", [OLD, THIRD])
-def test_a_database_url_is_encrypted_with_the_key_that_is_there(tmp_path: Path, config: str) -> None:
+def test_a_database_url_is_encrypted_with_the_existing_key(tmp_path: Path, config: str) -> None:
     world = World(tmp_path, config).with_key(f"{KEY}\n")
     plan = world.write(*ASK, memory="postgres")
     assert plan.new_key is None
@@ -31,7 +31,7 @@ def test_a_database_url_is_encrypted_with_the_key_that_is_there(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("config", [None, OLD])
-def test_a_missing_key_file_is_made_with_the_file_and_not_before(tmp_path: Path, config: str | None) -> None:
+def test_a_missing_key_file_is_created_only_when_the_config_is_written(tmp_path: Path, config: str | None) -> None:
     world = World(tmp_path, config)
     plan = world.plan(*ASK, memory="postgres")
     assert not (world.config_dir / KEY_FILE).exists()
@@ -43,7 +43,7 @@ def test_a_missing_key_file_is_made_with_the_file_and_not_before(tmp_path: Path,
 
 
 @pytest.mark.parametrize("text", ["", "short", "z" * 64, "\xff" * 64])
-def test_a_damaged_key_file_stays_and_nothing_is_written(tmp_path: Path, text: str) -> None:
+def test_a_damaged_key_file_is_kept_and_nothing_is_written(tmp_path: Path, text: str) -> None:
     world = World(tmp_path, OLD).with_key(text)
     with pytest.raises(SecretUnreadable):
         world.write(*ASK, memory="postgres")
@@ -52,7 +52,7 @@ def test_a_damaged_key_file_stays_and_nothing_is_written(tmp_path: Path, text: s
 
 
 @pytest.mark.parametrize("config", [OLD, THIRD])
-def test_encryption_that_is_switched_off_leaves_plain_text_and_says_so(tmp_path: Path, config: str) -> None:
+def test_disabled_encryption_writes_plain_text_and_says_so(tmp_path: Path, config: str) -> None:
     world = World(tmp_path, config + "\n[secrets]\nencrypt = false\n")
     plan = world.write(*ASK, memory="postgres")
     assert db_url(world) == URL
@@ -60,7 +60,7 @@ def test_encryption_that_is_switched_off_leaves_plain_text_and_says_so(tmp_path:
     assert not (world.config_dir / KEY_FILE).exists()
 
 
-def test_the_key_of_qdrant_stays_plain_in_the_old_form_and_that_is_reported(tmp_path: Path) -> None:
+def test_qdrants_key_is_written_plain_in_the_old_form_and_reported(tmp_path: Path) -> None:
     world = World(tmp_path, OLD).with_key()
     plan = world.write(*QDRANT_ASK, memory="qdrant")
     assert world.values["memory"]["qdrant"]["api_key"] == "tunafish"
@@ -92,14 +92,14 @@ def test_the_same_secret_is_not_encrypted_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["enc2:00ff", "enc:00ff", "op://vault/item/field", "${MY_URL}"])
-def test_what_is_no_secret_itself_is_written_as_it_is(tmp_path: Path, value: str) -> None:
+def test_a_value_that_is_no_secret_itself_is_written_unchanged(tmp_path: Path, value: str) -> None:
     world = World(tmp_path, THIRD).with_key()
     world.write(f"storage.postgres.db_url={value}", memory="postgres")
     assert db_url(world) == value
     assert world.plan(f"storage.postgres.db_url={value}", memory="postgres").is_empty
 
 
-def test_a_password_next_to_unreadable_secrets_is_written_plain_only_where_that_is_chosen(tmp_path: Path) -> None:
+def test_a_password_beside_unreadable_secrets_is_written_plain_only_on_request(tmp_path: Path) -> None:
     unreadable = OLD.replace('api_key = "k"', 'api_key = "enc2:00ff"')
     refused = World(tmp_path / "refused", unreadable)
     with pytest.raises(SecretUnreadable, match="cannot be encrypted") as caught:

@@ -1,4 +1,4 @@
-"""Which keys a plan touches, how it spells them, and what it refuses to write."""
+"""Which keys a plan writes, in which spelling, and what it refuses."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def world_of(folder: Path, text: str, layout: str = "", **environ: str) -> World
         (f'{SQLITE}{CONFIG}provider = "Postgres"\n', "", "postgres", {PROVIDER_NAME: "Postgres"}),
         (f'{SQLITE}{CONFIG}provider = ""\n', "", "markdown", {PROVIDER_NAME: ""}),
         (f'{SQLITE}{CONFIG}schema = "s"\n', "", "markdown", {PROVIDER_NAME: None}),
-        # Where the new generation moves the old table, it has to say that it is PostgreSQL's.
+        # The old table must name PostgreSQL, so that the new generation can move it.
         (f'{SQLITE}{WHOLE}""\n', "data", "postgres", {PROVIDER_NAME: "postgres"}),
         (f'{SQLITE}{WHOLE}"sqlite"\n', "data", "postgres", {PROVIDER_NAME: "postgres"}),
         (POSTGRES, "data", "postgres", {PROVIDER_NAME: "postgres"}),
         (SQLITE.replace("true", "false"), "", "markdown", {"memory.auto_save": False}),
     ],
 )
-def test_a_backend_is_spelled_as_this_file_spells_it(
+def test_a_backend_is_written_in_the_spelling_of_the_file(
     tmp_path: Path, config: str, layout: str, memory: str, after: dict[str, str | None]
 ) -> None:
     world = world_of(tmp_path, config, layout)
@@ -78,7 +78,7 @@ def test_a_backend_is_spelled_as_this_file_spells_it(
         (SQLITE + "vector_weight = 0\n", ("keyword_weight=0",), None, "Both weights are 0"),
     ],
 )
-def test_a_missing_or_wrong_value_is_named_and_nothing_is_written(
+def test_a_missing_or_invalid_value_is_named_and_nothing_is_written(
     tmp_path: Path, config: str, flags: tuple[str, ...], memory: str | None, words: str
 ) -> None:
     world = World(tmp_path, config)
@@ -90,7 +90,7 @@ def test_a_missing_or_wrong_value_is_named_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("name", ["memory.types.enabled", "memory.consolidation_extract_facts"])
-def test_what_zeroclaw_takes_with_sqlite_only_keeps_the_backend(tmp_path: Path, name: str) -> None:
+def test_settings_that_zeroclaw_reads_only_with_sqlite_keep_the_backend(tmp_path: Path, name: str) -> None:
     world = world_of(tmp_path, f"{THIRD}{SQLITE}{name.removeprefix('memory.')} = true\n", "data")
     with pytest.raises(UsageError, match=f"{name} = true needs sqlite") as refused:
         world.plan(memory="markdown")
@@ -99,7 +99,7 @@ def test_what_zeroclaw_takes_with_sqlite_only_keeps_the_backend(tmp_path: Path, 
     assert not world.plan("vector_weight=0.5").is_empty
 
 
-def test_an_answer_that_says_what_is_true_anyway_or_of_another_store_is_not_written(tmp_path: Path) -> None:
+def test_answers_equal_to_the_default_or_for_another_store_are_not_written(tmp_path: Path) -> None:
     world = World(tmp_path, SQLITE)
     answers = world.answers()
     for name, value in (
@@ -111,7 +111,7 @@ def test_an_answer_that_says_what_is_true_anyway_or_of_another_store_is_not_writ
     assert [change.name for change in world.plan("storage.postgres.table=mine").changes] == ["storage.postgres.table"]
 
 
-def test_what_zeroclaw_does_not_start_without_is_added_although_nothing_else_changes(tmp_path: Path) -> None:
+def test_keys_that_zeroclaw_requires_are_added_even_without_other_changes(tmp_path: Path) -> None:
     config = "[memory]\n# the starter's own\nvector_weight = 0.7\n"
     world = World(tmp_path, config).before_0_8()
     assert any("does not start" in warning for warning in world.situation().warnings)
@@ -125,10 +125,8 @@ def test_what_zeroclaw_does_not_start_without_is_added_although_nothing_else_cha
 
 
 @pytest.mark.parametrize(("version", "is_added"), [("0.8.0", True), ("0.8.1", False), ("0.8.2", False)])
-def test_a_missing_backend_is_added_where_zeroclaw_0_8_0_reads_the_file(
-    tmp_path: Path, version: str, is_added: bool
-) -> None:
-    """From 0.8.1 on it reads a [memory] without one."""
+def test_a_missing_backend_is_added_for_zeroclaw_0_8_0(tmp_path: Path, version: str, is_added: bool) -> None:
+    """From 0.8.1 on ZeroClaw reads a [memory] without a backend."""
     world = World(tmp_path, THIRD + "[memory]\nvector_weight = 0.7\n")
     plan = world.plan("vector_weight=0.5", target=world.situation().target._replace(version=version))
     assert ("memory.backend" in [change.name for change in plan.changes]) == is_added
@@ -142,7 +140,7 @@ def test_a_missing_backend_is_added_where_zeroclaw_0_8_0_reads_the_file(
         (THIRD + "[memory]\nauto_save = true\n", "data", "ZEROCLAW_memory__backend", "sqlite.default"),
     ],
 )
-def test_a_missing_backend_is_what_the_file_alone_means(
+def test_a_missing_backend_is_the_default_of_the_file_whatever_the_environment(
     tmp_path: Path, text: str, layout: str, variable: str, backend: str
 ) -> None:
     world = world_of(tmp_path, text, layout, **{variable: "markdown"})
@@ -161,7 +159,9 @@ FORMS = {
 
 @pytest.mark.parametrize("other", ["sqlite", "lucid", "markdown", "qdrant", "none"])
 @pytest.mark.parametrize("form", FORMS)
-def test_the_way_back_needs_no_address_and_ends_where_it_began(tmp_path: Path, form: str, other: str) -> None:
+def test_switching_back_to_postgres_needs_no_url_and_restores_the_settings(
+    tmp_path: Path, form: str, other: str
+) -> None:
     world = world_of(tmp_path, *FORMS[form])
     before = world.loaded()
     world.write(*NEEDED.get(other, ()), memory=other)
@@ -190,17 +190,17 @@ def test_a_file_without_a_key_gets_the_defaults_of_the_backend_and_keeps_its_com
     assert written.startswith("default_temperature = 0.7\n\n# " if text is None else text.rstrip("\r\n"))
     if text is None:
         assert set(values) == {change.path for change in plan.changes}
-        assert "a config already has" not in written, "that is about the file of defaults"
+        assert "a config already has" not in written, "that note is only for the file of defaults"
         assert world.file.stat().st_mode & 0o777 == 0o600
     assert world.loaded().backend == backend
     assert world.plan(*NEEDED.get(backend, ()), memory=backend).is_empty
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_another_backend_changes_the_backend_and_its_profile_alone_and_defaults_asked_for_are_all_written(
+def test_another_backend_changes_only_itself_and_its_profile_unless_defaults_are_requested(
     tmp_path: Path, backend: str
 ) -> None:
-    """A file that says nothing of hygiene and the cache means 7 days, 30 days and 10,000 vectors."""
+    """A file without settings of hygiene and cache means 7 days, 30 days and 10,000 vectors."""
     profile = {"auto_save", "hygiene_enabled", "archive_after_days", "purge_after_days", "embedding_cache_size"}
     world = World(tmp_path, OLD.replace("sqlite", "qdrant" if backend != "qdrant" else "markdown")).before_0_8()
     answers = world.answers(*NEEDED.get(backend, ()), memory=backend)
@@ -212,8 +212,8 @@ def test_another_backend_changes_the_backend_and_its_profile_alone_and_defaults_
 
 
 @pytest.mark.parametrize("config", [None, OLD])
-def test_what_root_makes_in_anothers_folder_is_theirs(tmp_path: Path, config: str | None) -> None:
-    """ZeroClaw, run by the owner of the folder, could read neither the key nor the config otherwise."""
+def test_files_that_root_creates_in_a_users_folder_belong_to_the_user(tmp_path: Path, config: str | None) -> None:
+    """Otherwise ZeroClaw, run by the owner of the folder, could read neither the key nor the config."""
     owner = NOBODY if os.getuid() == 0 else os.getuid()
     world = World(tmp_path, config)
     world.config_dir.mkdir(exist_ok=True)

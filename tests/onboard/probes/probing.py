@@ -1,4 +1,4 @@
-"""Probing for tests: real answers over a real config dir, and no finding may hold a secret."""
+"""Run probes with real answers on a real config dir, and check that no finding has a secret."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECRETS = (PASSWORD, quote(PASSWORD, safe=""), "w/ord", "ord?1", WRONG_PASSWORD,
 
 
 def make_answers(folder: Path, config: str = "", environ: Mapping[str, str] | None = None, **settings: Any) -> Answers:
-    """Answers over a config of that text; settings are written `storage__postgres__db_url=…`."""
+    """Return answers for a config with this text; settings are given as `storage__postgres__db_url=…`."""
     folder.mkdir(exist_ok=True)
     if config:
         (folder / "config.toml").write_text(config)
@@ -33,7 +33,7 @@ def make_answers(folder: Path, config: str = "", environ: Mapping[str, str] | No
 
 
 def probed(subject: str, answers: Answers, seconds: float = 8.0) -> Finding:
-    """What the test found; it is reported in whole sentences, without any secret of these tests."""
+    """Return the finding, after checking that it has whole sentences and no secret."""
     finding = asyncio.run(run_probe(subject, answers, seconds=seconds))
     message = (finding.sentence, *finding.facts, finding.hint)
     for secret in SECRETS:

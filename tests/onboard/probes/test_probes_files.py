@@ -1,4 +1,4 @@
-"""The tests of the SQLite and Markdown places: looked at, never made."""
+"""The probes of SQLite and Markdown stores read and never create anything."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def brain(folder: Path) -> Path:
 
 
 def look_as_another_user(folder: Path, subject: str) -> Finding:
-    """What a user sees who owns nothing here."""
+    """Run the probe as a user who owns nothing."""
     found: Finding = as_nobody(lambda: probed(subject, make_answers(folder)))
     return found
 
@@ -44,14 +44,14 @@ def shared() -> Iterator[Path]:
         yield folder
 
 
-def test_a_database_that_is_not_there_yet_is_not_made(tmp_path: Path) -> None:
+def test_a_missing_database_is_not_created(tmp_path: Path) -> None:
     found = look(tmp_path / "config", "sqlite")
     assert found.verdict == "good"
     assert found.sentence.endswith("brain.db will be created")
     assert os.listdir(tmp_path / "config") == ["config.toml"]
 
 
-def test_looking_changes_no_byte(tmp_path: Path) -> None:
+def test_a_probe_changes_no_byte(tmp_path: Path) -> None:
     make(brain(tmp_path / "config"), "G4", [{"key": "a"}])
     (tmp_path / "config/config.toml").write_text(SQLITE)
     before = everything_below(tmp_path)
@@ -60,7 +60,7 @@ def test_looking_changes_no_byte(tmp_path: Path) -> None:
     assert {name: after.get(name) for name in before} == before
 
 
-def test_a_database_no_zeroclaw_opens_again(tmp_path: Path) -> None:
+def test_a_database_that_no_zeroclaw_can_open_is_bad(tmp_path: Path) -> None:
     path = make(brain(tmp_path / "config"), "G1", [{"key": "a"}])
     change(path, "DROP TABLE embedding_cache")
     change(path, "CREATE TABLE embedding_cache (content_hash TEXT PRIMARY KEY, embedding BLOB, created_at TEXT)")
@@ -71,7 +71,7 @@ def test_a_database_no_zeroclaw_opens_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("subject", ["sqlite", "markdown"])
-def test_a_file_where_a_folder_should_be(tmp_path: Path, subject: str) -> None:
+def test_a_file_instead_of_a_folder_is_bad(tmp_path: Path, subject: str) -> None:
     (tmp_path / "config").mkdir()
     (tmp_path / "config/workspace").write_text("")
     found = look(tmp_path / "config", subject)
@@ -80,7 +80,7 @@ def test_a_file_where_a_folder_should_be(tmp_path: Path, subject: str) -> None:
 
 
 @pytest.mark.parametrize("subject", ["sqlite", "markdown"])
-def test_a_folder_this_user_may_not_write(shared: Path, subject: str) -> None:
+def test_a_folder_without_write_permission_is_bad(shared: Path, subject: str) -> None:
     (shared / "config.toml").write_text(SQLITE)
     (shared / "config.toml").chmod(0o644)
     (shared / "workspace").mkdir()
@@ -91,7 +91,7 @@ def test_a_folder_this_user_may_not_write(shared: Path, subject: str) -> None:
     assert str(shared / "workspace") in found.sentence
 
 
-def test_a_database_this_user_may_only_read(shared: Path) -> None:
+def test_a_read_only_database_is_bad(shared: Path) -> None:
     path = make(brain(shared), "G4", [{"key": "a"}])
     (shared / "config.toml").write_text(SQLITE)
     for one in (shared / "config.toml", path):

@@ -1,4 +1,4 @@
-"""The test of the `lucid` program, with small scripts in its place."""
+"""The probe of the `lucid` program, with small scripts in its place."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ def until_ended(number: int) -> None:
         return
     ended, _, _ = select.select([process], [], [], 10)
     os.close(process)
-    assert ended, "a process is left behind"
+    assert ended, "a process is still running"
 
 
-def test_a_lucid_that_answers(tmp_path: Path) -> None:
+def test_a_lucid_that_answers_is_good(tmp_path: Path) -> None:
     found = look(tmp_path, 'test "$*" = version && printf "\\n  lucid-memory 0.6.5 \\nmore\\n"')
     assert found.verdict == "good"
     assert found.sentence == "lucid answers: lucid-memory 0.6.5"
 
 
-def test_what_it_prints_cannot_steer_the_terminal_and_is_cut(tmp_path: Path) -> None:
+def test_lucids_output_is_cleaned_for_the_terminal_and_cut(tmp_path: Path) -> None:
     found = look(tmp_path, "printf '\\033[31m\\377%0300d' 1")
     assert found.verdict == "good"
     assert len(found.sentence) < 120
 
 
-def test_no_lucid_on_the_path(tmp_path: Path) -> None:
+def test_a_lucid_missing_from_path_is_bad(tmp_path: Path) -> None:
     found = probed("lucid", make_answers(tmp_path / "config", CONFIG))
     assert (found.verdict, found.exit_code) == ("bad", 3)
     assert found.sentence == "lucid was not found, or cannot be run by this user."
@@ -60,19 +60,19 @@ def test_no_lucid_on_the_path(tmp_path: Path) -> None:
     assert (found.remedy, found.wrong) == ("Install Lucid", ())
 
 
-def test_a_lucid_that_fails(tmp_path: Path) -> None:
+def test_a_failing_lucid_is_bad(tmp_path: Path) -> None:
     found = look(tmp_path, "echo oops >&2; exit 3")
     assert (found.verdict, found.exit_code) == ("bad", 3)
     assert found.sentence.endswith("lucid ended with exit code 3: oops.")
 
 
-def test_a_command_of_the_environment_counts_up_to_0_7_5(tmp_path: Path) -> None:
+def test_a_command_of_the_environment_is_used_up_to_0_7_5(tmp_path: Path) -> None:
     path = script(tmp_path / "bin", "echo mine", name="my-lucid")
     answers = make_answers(tmp_path / "config", CONFIG, {"ZEROCLAW_LUCID_CMD": str(path), "PATH": "/bin"})
     assert probed("lucid", answers).sentence.endswith(": mine")
 
 
-def test_a_path_of_the_config_counts_from_0_8_4(tmp_path: Path) -> None:
+def test_a_path_of_the_config_is_used_from_0_8_4_on(tmp_path: Path) -> None:
     path = script(tmp_path / "bin", "echo mine", name="my-lucid")
     config = f'{MODERN}[storage.lucid.default]\nbinary_path = "{path}"\n'
     answers = make_answers(tmp_path / "config", config, {"PATH": "/bin"})
@@ -80,7 +80,7 @@ def test_a_path_of_the_config_counts_from_0_8_4(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["missing", "plain"])
-def test_a_path_that_cannot_be_run(tmp_path: Path, name: str) -> None:
+def test_a_path_that_cannot_be_run_is_bad(tmp_path: Path, name: str) -> None:
     (tmp_path / "plain").write_text("text")
     config = f'{MODERN}[storage.lucid.default]\nbinary_path = "{tmp_path / name}"\n'
     found = probed("lucid", make_answers(tmp_path / "config", config))

@@ -1,4 +1,4 @@
-"""The PostgreSQL test of the wizard, against a real server and everything that only looks like one."""
+"""The PostgreSQL probe of the wizard, on a real server and on ports that only look like one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AT_EVERY_START = (
     + CREATE_TABLE
     + 'CREATE INDEX IF NOT EXISTS idx_memories_category ON "{0}"."{1}"(category);'
 )
-"""Statements of the kind that ZeroClaw sends whenever it connects."""
+"""Statements like those that ZeroClaw sends whenever it connects."""
 
 
 UNTIL_NOBODY_IS_THERE = """
@@ -37,7 +37,7 @@ END $$;"""
 
 
 class Place:
-    """A database of its own on the server, with its owner."""
+    """A separate database on the server, with its owner."""
 
     def __init__(self, server: PostgresServer, folder: Path) -> None:
         self.server = server
@@ -88,7 +88,7 @@ def postgres() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def hanging_port() -> Iterator[int]:
-    """A port that takes connections and never says a word."""
+    """A port that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield int(listener.getsockname()[1])
 
@@ -98,7 +98,7 @@ def place(postgres: PostgresServer, tmp_path: Path) -> Place:
     return Place(postgres, tmp_path)
 
 
-def test_an_empty_database_of_ones_own_is_good_and_stays_empty(place: Place) -> None:
+def test_an_empty_database_of_the_user_is_good_and_stays_empty(place: Place) -> None:
     place.run("CREATE EXTENSION vector")
     before = place.run("SELECT count(*) FROM pg_class")
     found = place.test()
@@ -112,7 +112,7 @@ def test_an_empty_database_of_ones_own_is_good_and_stays_empty(place: Place) -> 
     assert place.start_zeroclaw()
 
 
-def test_a_user_who_may_only_read_is_refused_as_zeroclaw_would_be(place: Place) -> None:
+def test_a_read_only_user_is_refused_as_by_zeroclaw(place: Place) -> None:
     place.start_zeroclaw()
     reader = place.another_user()
     place.run(f"GRANT USAGE ON SCHEMA public TO {reader}; GRANT SELECT ON memories TO {reader}")
@@ -123,7 +123,7 @@ def test_a_user_who_may_only_read_is_refused_as_zeroclaw_would_be(place: Place) 
 
 
 @pytest.mark.parametrize("has_table", [False, True])
-def test_the_remedy_gives_every_right_that_is_missing(place: Place, has_table: bool) -> None:
+def test_the_suggested_statements_grant_every_missing_privilege(place: Place, has_table: bool) -> None:
     if has_table:
         place.start_zeroclaw()
     other = place.another_user()
@@ -141,7 +141,7 @@ def test_a_table_that_is_not_zeroclaws_is_bad(place: Place, kind: str) -> None:
     assert found.sentence.startswith("The table public.memories is not ZeroClaw's: it has no column ")
 
 
-def test_a_server_that_takes_no_writes_is_bad(place: Place) -> None:
+def test_a_read_only_server_is_bad(place: Place) -> None:
     place.run(f"ALTER DATABASE {place.database} SET default_transaction_read_only = on")
     found = place.test()
     assert found.exit_code == 1
@@ -154,7 +154,7 @@ def test_a_wrong_password_is_reported(place: Place) -> None:
     assert found.sentence == (f"The database server {place.at} refuses the user {place.user} or the password.")
 
 
-def test_a_database_the_user_may_not_enter(place: Place) -> None:
+def test_a_database_without_connect_permission_is_bad(place: Place) -> None:
     place.run(f"REVOKE CONNECT ON DATABASE {place.database} FROM PUBLIC")
     other = place.another_user()
     found = place.test_as(other)
@@ -163,7 +163,7 @@ def test_a_database_the_user_may_not_enter(place: Place) -> None:
     assert "may not connect" not in place.test_as(other).sentence
 
 
-def test_a_server_that_wants_tls(place: Place) -> None:
+def test_a_server_that_requires_tls_is_bad(place: Place) -> None:
     if place.server.run(f"SELECT count(*) FROM pg_database WHERE datname = '{TLS_ONLY}'") == "0":
         place.server.make_database(TLS_ONLY)
     found = place.test(place.server.url(place.user, PASSWORD, TLS_ONLY))
@@ -172,24 +172,24 @@ def test_a_server_that_wants_tls(place: Place) -> None:
     assert "always connects without TLS" in found.hint
 
 
-def test_no_url_at_all(tmp_path: Path) -> None:
+def test_a_missing_url_is_bad(tmp_path: Path) -> None:
     found = probed("postgres", make_answers(tmp_path / "config", memory__backend="postgres"))
     assert (found.verdict, found.exit_code) == ("bad", 2)
 
 
 @pytest.mark.parametrize("url", ["op://vault/item/field", "${ZEROCLAW_TEST_URL}", "enc2:00ff"])
-def test_a_url_that_is_elsewhere_is_not_tested(tmp_path: Path, url: str) -> None:
+def test_a_url_stored_elsewhere_is_not_tested(tmp_path: Path, url: str) -> None:
     assert look(tmp_path, url).verdict == "not tested"
 
 
-def test_a_port_that_never_answers(tmp_path: Path, hanging_port: int) -> None:
+def test_a_port_that_never_answers_is_bad(tmp_path: Path, hanging_port: int) -> None:
     found = look(tmp_path, f"postgres://u:{WRONG_PASSWORD}@127.0.0.1:{hanging_port}/d", seconds=0.3)
     assert found.exit_code == 3
     assert found.sentence == f"The database server 127.0.0.1:{hanging_port} did not answer within 0.3 s."
 
 
 async def test_cancelling_leaves_no_connection(place: Place) -> None:
-    """The server knows of no session a moment later, wherever the test was stopped."""
+    """Wherever the probe is cancelled, the server soon has no session."""
     answers = await asyncio.to_thread(
         make_answers, place.folder / "config", memory__backend="postgres", storage__postgres__db_url=place.url
     )

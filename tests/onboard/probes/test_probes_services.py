@@ -1,4 +1,4 @@
-"""The tests of Qdrant and of the embedding endpoint: who is asked, with which key, and what each answer means."""
+"""The probes of Qdrant and of the embedding endpoint: requests, keys and the meaning of each answer."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def ask_embedding(
     return probed("embedding", make_answers(folder / "config", MODERN, **named), seconds)
 
 
-def test_a_qdrant_collection_that_fits_is_asked_for_once(tmp_path: Path) -> None:
+def test_a_suitable_qdrant_collection_is_requested_once(tmp_path: Path) -> None:
     with serving_qdrant(KEY) as endpoint:
         points = endpoint.add(COLLECTION, 4)
         points.upsert([{"id": number, "payload": {}, "vector": [1.0, 0, 0, 0]} for number in range(3)])
@@ -79,19 +79,19 @@ def test_an_answer_of_qdrant_is_good_or_names_what_is_wrong(
 
 
 @pytest.mark.parametrize("url", ["localhost:6333", "ftp://h", "http://", "http://h:port"])
-def test_a_qdrant_url_that_is_none(tmp_path: Path, url: str) -> None:
+def test_an_invalid_qdrant_url_is_bad(tmp_path: Path, url: str) -> None:
     check(ask_qdrant(tmp_path, url), {"verdict": "bad", "exit_code": 2}, "")
 
 
-def test_an_old_zeroclaw_sends_its_qdrant_key_as_it_is(tmp_path: Path) -> None:
-    """Up to 0.7.5 a key that looks encrypted is not: it is sent literally."""
+def test_an_old_zeroclaw_sends_its_qdrant_key_unchanged(tmp_path: Path) -> None:
+    """Up to 0.7.5 a key that looks encrypted is sent literally."""
     config = '[memory]\nbackend = "qdrant"\nauto_save = true\n[memory.qdrant]\napi_key = "enc2:00ff"\n'
     with serving_qdrant("enc2:00ff") as endpoint:
         answers = make_answers(tmp_path / "config", config, storage__qdrant__url=endpoint.base)
         assert probed("qdrant", answers).verdict == "good"
 
 
-def test_an_unknown_host_and_a_key_sent_unencrypted(tmp_path: Path) -> None:
+def test_an_unknown_host_and_a_key_sent_unencrypted_are_bad(tmp_path: Path) -> None:
     qdrant = ask_qdrant(tmp_path, "http://nobody.invalid:6333")
     check(qdrant, bad(3, "storage.qdrant.url", facts=(IN_THE_OPEN,)), "nobody.invalid")
     embedding = ask_embedding(tmp_path, "http://nobody.invalid")
@@ -128,7 +128,7 @@ def test_our_own_provider_is_not_tested(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("profile", [False, True])
-def test_the_key_is_that_of_the_config_or_of_the_profile_that_is_named(tmp_path: Path, profile: bool) -> None:
+def test_the_key_comes_from_the_config_or_the_named_profile(tmp_path: Path, profile: bool) -> None:
     with serving(embeddings(3, KEY)) as endpoint:
         named = f'{MODERN}[providers.models.custom.mine]\nuri = "{endpoint.base}"\napi_key = "{KEY}"\n'
         answers = make_answers(
@@ -141,14 +141,14 @@ def test_the_key_is_that_of_the_config_or_of_the_profile_that_is_named(tmp_path:
 
 
 @pytest.mark.parametrize(("provider", "key"), [("openai", KEY), ("custom:http://127.0.0.1:1", WRONG_KEY)])
-def test_the_key_of_the_environment_is_that_of_the_answered_provider(tmp_path: Path, provider: str, key: str) -> None:
+def test_the_key_of_the_environment_belongs_to_the_answered_provider(tmp_path: Path, provider: str, key: str) -> None:
     environ = {"OPENAI_API_KEY": KEY}
     answers = make_answers(tmp_path / "config", OLD.format(WRONG_KEY), environ, memory__embedding_provider=provider)
     config, _ = effective_embedding(answers)
     assert (config.provider, config.api_key) == (provider, key)
 
 
-def test_a_hint_goes_by_its_route_and_corrects_nothing_else(tmp_path: Path) -> None:
+def test_a_model_hint_uses_its_route_and_offers_no_correction(tmp_path: Path) -> None:
     with serving(embeddings(5, KEY)) as endpoint:
         route = (
             f'[[embedding_routes]]\nhint = "fast"\nmodel_provider = "custom:{endpoint.base}"\nmodel = "small"\n'

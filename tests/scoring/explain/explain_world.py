@@ -1,4 +1,4 @@
-"""Libraries on small databases, scored as a ZeroClaw version does, with a deterministic embedder."""
+"""Libraries on small databases, scored as by a ZeroClaw version, with a deterministic embedder."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def library_of(
     embedder: str | None = None,
     settings: ScoringSettings | None = None,
 ) -> AsyncIterator[Library]:
-    """An open library on a store, as one config has it."""
+    """Return a library on an open store, with the settings of one config."""
     config = _config(folder)
     await memory.open()
     library = Library(
@@ -57,7 +57,7 @@ async def library_of(
 async def small_library(
     folder: Path, generation: str, rows: Iterable[dict[str, Any]], version: str, **more: Any
 ) -> AsyncIterator[Library]:
-    """The same on a new database with these rows."""
+    """Return a library on a new database with these rows."""
     path = folder / "brain.db"
     make(path, generation, rows)
     async with library_of(SqliteMemory(path), folder, version, **more) as library:
@@ -65,7 +65,7 @@ async def small_library(
 
 
 async def why(library: Library, key: str, query: str, **request: Any) -> Explanation:
-    """The explanation of the memory of this key; `settings` replaces parts of the library's."""
+    """Explain the memory with this key; `settings` overrides those of the library."""
     settings = request.pop("settings", {})
     entry = (await entries_with_key(library.memory, key))[0]
     trial = with_as_of(library.trial(RecallRequest(query, **{"as_of": NOW, **request})))

@@ -1,4 +1,4 @@
-"""Whatever is stored and asked: the explanation of every row is that of the recall, in order, and names one stop."""
+"""Property test: the explanation of every row agrees with the recall, is in order, and names one stop."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _rows(draw: st.DrawFn) -> list[dict[str, Any]]:
     rule=st.sampled_from(("cli", "channel")),
 )
 @settings(suppress_health_check=list(HealthCheck))
-async def test_every_row_of_any_store(
+async def test_explanations_of_any_store_agree_with_the_recall(
     rows: list[dict[str, Any]],
     query: str,
     version: str,

@@ -1,4 +1,4 @@
-"""Explanations of known cases on small databases: the worked examples, tiny stores, quotes, sessions, replies."""
+"""Explanations of known cases on small databases: worked examples, tiny stores, quotes, sessions, replies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def step(explanation: Explanation, name: str) -> Any:
     return next(each for each in explanation.steps if each.name == name)
 
 
-async def test_the_words_say_in_how_many_memories_they_are_and_what_they_add(tmp_path: Path) -> None:
+async def test_each_word_shows_its_number_of_memories_and_its_share(tmp_path: Path) -> None:
     async with small_library(tmp_path, "G2", RUST, "0.8.3") as library:
         words = step(await why(library, "editor", "does Helix know rust"), "words")
     assert words.words == "matches “Helix” (in 1 of 5 memories, 1.02 of 1.02); missing: does, know, rust"
@@ -42,7 +42,7 @@ HITS = (
 )
 
 
-async def test_both_stages_weighed_up_to_0_8_3_and_from_0_8_4(tmp_path: Path) -> None:
+async def test_both_stages_are_weighted_by_the_rules_of_the_version(tmp_path: Path) -> None:
     async with small_library(tmp_path, "G2", HITS, "0.8.3", embedder="hash:2") as library:
         library.embedder = FixedEmbedder(1.0, 0.0)
         share = (await why(library, "z", "tea")).as_json()["numbers"]["keyword"]["part"]
@@ -67,7 +67,7 @@ async def test_both_stages_weighed_up_to_0_8_3_and_from_0_8_4(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("days", "decayed"), [(7, 0.5), (14, 0.25)])
-async def test_a_daily_memory_fades_with_its_age(tmp_path: Path, days: int, decayed: float) -> None:
+async def test_the_score_of_a_daily_memory_decays_with_age(tmp_path: Path, days: int, decayed: float) -> None:
     rows = [
         {"key": "tea", "content": "likes tea", "category": "daily", "created_at": f"2026-03-{20 - days:02d}T12:00:00Z"}
     ]
@@ -81,7 +81,7 @@ async def test_a_daily_memory_fades_with_its_age(tmp_path: Path, days: int, deca
     assert core.is_injected
 
 
-async def test_a_quote_in_the_message_before_0_7_5(tmp_path: Path) -> None:
+async def test_a_quote_in_the_message_before_0_7_5_is_explained(tmp_path: Path) -> None:
     query = 'the "Rust'
     async with small_library(tmp_path, "G2", RUST, "0.7.4") as library:
         broken = await why(library, "lang", query)
@@ -95,8 +95,8 @@ async def test_a_quote_in_the_message_before_0_7_5(tmp_path: Path) -> None:
         assert not any("FTS5" in each for each in escaped.notes)
 
 
-async def test_what_has_faded_with_age_differs_from_what_never_scored(tmp_path: Path) -> None:
-    """No threshold helps a memory that has almost faded; core memories do not fade."""
+async def test_a_score_that_decayed_to_almost_zero_is_explained_by_age(tmp_path: Path) -> None:
+    """A lower threshold does not help a memory that has decayed to almost 0; core memories do not decay."""
     rows = (
         {"key": "old", "content": "green tea", "category": "daily"},
         {"key": "b", "content": "rain"},
@@ -142,7 +142,7 @@ UNFOUND: Sequence[dict[str, Any]] = (
         ),
     ],
 )
-async def test_what_no_stage_finds_is_named_with_what_is_missing(
+async def test_a_memory_that_no_stage_finds_is_explained_with_what_is_missing(
     tmp_path: Path, key: str, mode: str, has_vector: bool, words: str
 ) -> None:
     async with small_library(tmp_path, "G4", UNFOUND, "0.8.4", embedder="hash:2" if has_vector else None) as library:
@@ -153,8 +153,8 @@ async def test_what_no_stage_finds_is_named_with_what_is_missing(
 
 
 @pytest.mark.parametrize("query", ["at*", "zebra " * 8 + "ate", "zebra"])
-async def test_what_the_fall_back_looks_for_is_named(tmp_path: Path, query: str) -> None:
-    """The beginning of a word inside another is no match; the first eight words count, repeated ones too."""
+async def test_the_words_of_the_fall_back_search_are_named(tmp_path: Path, query: str) -> None:
+    """A prefix inside a word is no match; the first eight words count, including repeated ones."""
     async with small_library(tmp_path, "G4", UNFOUND[:1], "0.8.4") as library:
         explanation = await why(library, "late", query)
     assert explanation.record.stopped_at == "like"
@@ -186,7 +186,7 @@ LATE = "2026-03-20T12:00:00+00:00"
         ({"category": "conversation"}, {"rule": "cron"}, "skip", "cron and heartbeat do not get conversation memories"),
     ],
 )  # fmt: skip
-async def test_each_stop_is_named_in_words(
+async def test_each_stop_is_explained_in_words(
     tmp_path: Path, row: dict[str, Any], asked: dict[str, Any], stage: str, words: str
 ) -> None:
     first = {"key": "first", "content": "tea", "created_at": "2026-03-19T12:00:00+00:00", "session_id": "a"}

@@ -1,4 +1,4 @@
-"""For recorded recalls: each explanation agrees with what was recalled, and a repair of its stop gets the memory on."""
+"""Explanations agree with recorded recalls, and removing a memory's stop lets it pass that stage."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ EXPECTED: dict[str, str] = {
     "0.8.3": "candidates merge superseded session agent namespace limit threshold skip cap",
     "0.8.4": "candidates merge session agent limit threshold skip cap",
 }
-"""By version: the stages that stop a memory in its recorded recalls."""
+"""The stages that stop a memory in the recorded recalls, by version."""
 BIG_LIMIT = 100_000
 MARKERS = ("[IMAGE:", "<tool_result", "[cron:", "[heartbeat task", "[DISTILLED_", "distilled_index_sig:")
 
 
 @dataclass(frozen=True)
 class Case:
-    """A memory and a recorded recall, with what an explanation of it needs."""
+    """A memory and a recorded recall, with the input of an explanation."""
 
     library: Library
     trial: Trial
@@ -82,7 +82,7 @@ class Case:
 
 
 def asked(run: dict[str, Any], place: int) -> tuple[RecallRequest, ScoringSettings]:
-    """The recall of a run as an agent's message; rule and layer go round, so that all of them come by."""
+    """Return the recall of a run as an agent's message; rules and layers alternate, so that all occur."""
     settings = ScoringSettings(*(run.get("weights") or (0.7, 0.3)), search_mode=run.get("search_mode") or "hybrid")
     request = golden.request_of(
         run,
@@ -94,7 +94,7 @@ def asked(run: dict[str, Any], place: int) -> tuple[RecallRequest, ScoringSettin
 
 
 def database(version: str, name: str, embedder: str | None, folder: Path) -> Path:
-    """The database a run was recorded on."""
+    """Return the database on which a run was recorded."""
     plain = "brain_dense.db" if embedder == "dense:64" else "brain.db"
     file = "brain_full_superseded.db" if name == "full_runs" else plain
     path = folder / f"{version}-{file}"
@@ -102,7 +102,7 @@ def database(version: str, name: str, embedder: str | None, folder: Path) -> Pat
 
 
 async def cases_of(version: str, name: str, part: str, folder: Path, *, most: int = 0) -> AsyncIterator[Case]:
-    """Recalled, withheld and other rows: for one run of some queries, or for so many runs by chance."""
+    """Return recalled, withheld and other rows, of one run of some queries or of this many random runs."""
     chance = random.Random(f"{version} {name} {part}")
     runs: list[dict[str, Any]] = golden.runs(version, name).get(part, [])
     chance.shuffle(runs := list(runs))
@@ -157,7 +157,7 @@ def assert_place(explanation: Explanation, found: ScoredEntry, result: RecallRes
 
 
 @pytest.mark.parametrize(("version", "name", "part"), RUNS)
-async def test_the_verdict_agrees_with_what_recall_returned(version: str, name: str, part: str, tmp_path: Path) -> None:
+async def test_the_explanation_agrees_with_the_recall(version: str, name: str, part: str, tmp_path: Path) -> None:
     stops: Counter[str] = Counter()
     async for case in cases_of(version, name, part, tmp_path):
         assert_agrees(case)
@@ -168,7 +168,9 @@ async def test_the_verdict_agrees_with_what_recall_returned(version: str, name: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("version", "name", "part"), RUNS)
-async def test_the_verdict_agrees_in_every_recorded_run(version: str, name: str, part: str, tmp_path: Path) -> None:
+async def test_the_explanation_agrees_with_every_recorded_run(
+    version: str, name: str, part: str, tmp_path: Path
+) -> None:
     count = 0
     async for case in cases_of(version, name, part, tmp_path, most=BIG_LIMIT):
         assert_agrees(case)
@@ -177,7 +179,7 @@ async def test_the_verdict_agrees_in_every_recorded_run(version: str, name: str,
 
 
 def repaired(case: Case) -> tuple[Trial, dict[str, Any], bool]:
-    """The trial, other values for the row, and whether it is left alone in its store, by which its stop is repaired."""
+    """Return the trial, the row values and whether the store must contain only this row, to remove the stop."""
     trial, entry, stage = case.trial, case.entry, case.explanation.record.stopped_at
     settings = trial.settings
     match stage:
@@ -190,7 +192,7 @@ def repaired(case: Case) -> tuple[Trial, dict[str, Any], bool]:
             names = fields.get(stage, (stage,))
             return trial._replace(request=replace(trial.request, **dict.fromkeys(names))), {}, False
         case "candidates" | "like":
-            # The limit is enough where it was found; else it gets the message's words and vector.
+            # If it was found, the limit is enough; otherwise it gets the words and vector of the message.
             query = trial.request.query
             plain = " ".join(word.removesuffix("*").replace('"', "") or word for word in words(query))
             values: dict[str, Any] = {"content": f"{entry.content} {query} {plain}"}
@@ -220,7 +222,7 @@ def unlimited(trial: Trial) -> Trial:
 
 
 @pytest.mark.parametrize("version", EXPECTED)
-async def test_a_memory_passes_the_stage_that_was_repaired(version: str, tmp_path: Path) -> None:
+async def test_removing_a_stop_lets_the_memory_pass_that_stage(version: str, tmp_path: Path) -> None:
     stages: Counter[str] = Counter()
     found: list[Case] = []
     expected = set(EXPECTED[version].split())
