@@ -1,4 +1,4 @@
-"""Nothing blinks, and nothing of this machine's desktop or terminal shows."""
+"""Fixtures of the inspector's tests, isolated from this machine's desktop and terminal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def inspector(tmp_path: Path) -> Inspector:
 
 @pytest.fixture
 def temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where private folders for a person's editor are made, empty at first."""
+    """The folder for the private folders of the user's editor, empty at first."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(external.tempfile, "tempdir", str(folder))
@@ -38,7 +38,7 @@ def temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def snap_compare(snap_compare: Callable[..., bool], request: pytest.FixtureRequest) -> Callable[..., bool]:
-    """As the plug-in's, and what differs is in the test's output as well: its report is deleted with the clone."""
+    """Like the plug-in's fixture, but also print the difference: its report is deleted with the clone."""
 
     def compare(*given: Any, **named: Any) -> bool:
         is_same = snap_compare(*given, **named)
@@ -51,5 +51,5 @@ def snap_compare(snap_compare: Callable[..., bool], request: pytest.FixtureReque
 
 
 def _elements(picture: str) -> list[str]:
-    """One element to a line: a line of the picture holds those of a whole row of the screen, or of all of it."""
+    """Return one element per line: a line of the picture has those of a whole row of the screen, or of all rows."""
     return picture.replace("><", ">\n<").splitlines()

@@ -1,4 +1,4 @@
-"""Shows the editor on a hostile memory, which another one replaced, as a program in a terminal.
+"""A terminal program that shows the editor on a hostile, superseded memory.
 
 python editor_in_terminal.py FOLDER
 """
@@ -20,7 +20,7 @@ HOSTILE = "EVIL\x1b]0;EVIL\x07\x1b]52;c;RVZJTA==\x1b\\\x1b[31mEVIL\x9b2J\x9d0;EV
 
 
 class Terminal(RoomApp):
-    """Ends with its screen; gives the terminal away for real."""
+    """Exits with its screen; really hands over the terminal to another program."""
 
     suspend = App.suspend
 

@@ -1,4 +1,4 @@
-"""Installs on disk: a kitchen to explain, stores that want upkeep, and a trace of turns."""
+"""Installs on disk: kitchen memories to explain, stores that need upkeep, and a trace of turns."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MESSAGE = "what does she like to eat?"
 
 
 class DiskInstall:
-    """A config dir on disk with a database; ZeroClaw >= 0.8 (generation G4) calls its folder data."""
+    """A config dir on disk with a database, which is in the folder data from ZeroClaw 0.8 (generation G4) on."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class DiskInstall:
         small_store.make(self.database, generation, rows)
 
     async def open(self, **options: Any) -> Library:
-        """The library, its trash at the clock of the test."""
+        """Open the library, with its trash using the clock of the test."""
         given = OpenOptions(config_dir=self.config_dir, profile=self.profile, **options)
         config = configs_for(given, {"HOME": str(self.config_dir.parent)})[0]
         library = await open_library(config, self.profile)
@@ -73,7 +73,7 @@ class DiskInstall:
         return library
 
     def app(self, **options: Any) -> InspectorApp:
-        """The inspector on it."""
+        """Return the inspector on this install."""
         install = self
 
         class InstallApp(InspectorApp):
@@ -85,7 +85,7 @@ class DiskInstall:
         return app(given, clock=self.clock, pace=self.pace)
 
     def room(self, make: Callable[[Library], Any], **options: Any) -> RoomApp:
-        """One room on it, closed with its library; `make` may be a coroutine function."""
+        """Return an app with one room, which closes its library; `make` may be a coroutine function."""
 
         async def made() -> Any:
             room = make(await self.open(**options))
@@ -97,7 +97,7 @@ class DiskInstall:
         self, tab: Tab, key: str | None = None, message: str = MESSAGE, *,
         session: str | None = None, rule: Rule = "cli", **options: Any,
     ) -> RoomApp:  # fmt: skip
-        """The room that explains the memory of a key; `options` are those the store is opened with."""
+        """Return the room that explains the memory of a key; `options` are those with which the store is opened."""
 
         async def made(library: Library) -> WhyRoom:
             entry = None if key is None else (await entries_with_key(library.memory, key))[0]
@@ -107,32 +107,32 @@ class DiskInstall:
         return self.room(made, **options)
 
     def upkeep(self, tab: upkeep.Tab) -> RoomApp:
-        """The room of upkeep."""
+        """Return the upkeep room."""
         return self.room(lambda library: UpkeepRoom(library, tab, self.clock, self.pace))
 
     def live(self, poll: float | None = None) -> RoomApp:
-        """The room of turns."""
+        """Return the live room."""
         return self.room(lambda library: LiveRoom(library, self.clock, Pace(debounce=0.0, poll=poll)))
 
     def write(self, name: str, text: str) -> Path:
-        """Write a file below its folder."""
+        """Write a file below the data folder."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return path
 
     def files(self) -> dict[str, str]:
-        """Every text file below its folder, by its path."""
+        """Return every text file below the data folder, by path."""
         found = sorted(path for path in self.root.rglob("*") if path.is_file() and "brain.db" not in path.name)
         return {str(path.relative_to(self.root)): path.read_text() for path in found}
 
     def rows(self, columns: str = "rowid, *") -> list[tuple[Any, ...]]:
-        """The rows of its memories, read as another program would."""
+        """Return the rows of the memories, read as by another program."""
         with closing(sqlite3.connect(self.database)) as connection:
             return connection.execute(f"SELECT {columns} FROM memories ORDER BY rowid").fetchall()
 
     def contents(self) -> dict[str, str]:
-        """The content of each memory by its key."""
+        """Return the content of each memory, by key."""
         return dict(self.rows("key, content"))
 
 
@@ -156,7 +156,7 @@ embedding_dimensions = 4
 
 
 def meal(key: str, content: str, vector: tuple[float, ...] | None = None, **more: Any) -> Row:
-    """A row with a vector that is made by hand."""
+    """Return a row with a hand-made vector."""
     return {"key": key, "content": content, "embedding": blob(*vector) if vector else None} | more
 
 
@@ -190,14 +190,14 @@ AGED = (
 
 
 def food_install(folder: Path) -> DiskInstall:
-    """Rows with and without a vector, a superseded one, one of a session, an assistant's reply, a hostile one."""
+    """Create rows with and without a vector, a superseded, a session's, an assistant's and a hostile one."""
     east = (1.0, 0.0, 0.0, 0.0)
     vectors = {MESSAGE: east, HOSTILE_MESSAGE: east, SHOPPING: (0.0, 0.0, 1.0, 0.0)}
     return DiskInstall(folder, MEALS, config=CONFIG + ENDPOINT, profile="0.7.5", embedder=SampleEmbedder(4, vectors))
 
 
 def aged_install(folder: Path, *, vectors: bool = True, profile: str = "0.7.5") -> DiskInstall:
-    """A store whose cosines are written down, with sessions, and one row that is too old."""
+    """Create a store with given cosines, with sessions, and with one row that is too old."""
     rows = []
     for at, (key, content, category, cosine, session, days) in enumerate(AGED):
         moment = (NOW - timedelta(days=days)).isoformat()
@@ -235,11 +235,11 @@ THERE = SAME | {
     "old_car": "Drives an old car",
     "pet": "Has a cat called Momo",
 }
-"""What a store has, and what its snapshot has."""
+"""The contents of a store and of its snapshot."""
 
 
 def polluted_rows() -> list[Row]:
-    """Fourteen replies, one thing said three times, another twice, a secret, and two that are clean."""
+    """Return fourteen replies, three equal memories, two further equal ones, a secret, and two clean memories."""
     replies = [
         meal(f"assistant_resp_{at:02d}", f"Here are some ideas about topic number {at} " + "word " * at)
         for at in range(14)
@@ -256,14 +256,14 @@ def polluted_rows() -> list[Row]:
 
 
 def chat(number: int, days: int, **more: Any) -> Row:
-    """A conversation row last changed so many days ago."""
+    """Return a conversation row last updated this many days ago."""
     at = (NOW - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%S.000000000+00:00")
     row = meal(f"user_msg_{number}", f"What about topic {number}?", category="conversation", id=f"chat-{number}")
     return row | {"created_at": at, "updated_at": at} | more
 
 
 def old_install(folder: Path, rows: Iterable[Row] = (), files: dict[str, str] | None = None) -> DiskInstall:
-    """An install with what hygiene archives and deletes, last changed long ago, and what it leaves alone."""
+    """Create an install with old files and rows for hygiene to archive and delete, and some that it keeps."""
     config = 'default_temperature = 0.7\n[memory]\nbackend = "sqlite" # mine\nauto_save = true\n'
     rows = rows or [chat(1, 40), chat(2, 35), chat(3, 28)]
     made = DiskInstall(folder, rows, config=config, profile="0.7.5")
@@ -273,7 +273,7 @@ def old_install(folder: Path, rows: Iterable[Row] = (), files: dict[str, str] | 
 
 
 def snapshot_install(folder: Path) -> DiskInstall:
-    """A store, and the snapshot that ZeroClaw wrote of it a day and a half ago, before some changes."""
+    """Create a store and the snapshot that ZeroClaw wrote a day and a half ago, before some changes."""
     rows = [*(meal(key, content) for key, content in HERE.items()), {"key": "chat", "category": "daily"}]
     made = DiskInstall(folder, rows, generation="G1", clock=lambda: datetime(2026, 11, 22, 9, tzinfo=UTC))
     write_snapshot(made, THERE)
@@ -281,7 +281,7 @@ def snapshot_install(folder: Path) -> DiskInstall:
 
 
 def write_snapshot(install: DiskInstall, there: dict[str, str]) -> Path:
-    """Write MEMORY_SNAPSHOT.md with these contents by their keys, as ZeroClaw does."""
+    """Write MEMORY_SNAPSHOT.md with these contents by key, as ZeroClaw does."""
     moment = "2026-11-01T08:00:00+00:00"
     entries = [MemoryEntry(f"id-{key}", key, content, "core", moment, moment) for key, content in there.items()]
     return install.write(NAME, snapshot_text(entries, datetime(2026, 11, 20, 21, 4, tzinfo=UTC)))
@@ -301,22 +301,22 @@ TALKED = {
 
 
 def block(*keys: str) -> str:
-    """The block that ZeroClaw >= 0.6.3 sends for these memories."""
+    """Return the block that ZeroClaw >= 0.6.3 sends for these memories."""
     return "[Memory context]\n" + "".join(f"- {key}: {TALKED[key]}\n" for key in keys) + "[/Memory context]\n\n"
 
 
 def minutes_ago(minutes: float) -> str:
-    """A moment as the trace writes it."""
+    """Return a time in the format of the trace."""
     return (LIVE_NOW - timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 
 def call(query: str, sent: str, minutes: float = 1, *, session: str | None = None) -> str:
-    """A line of the trace of ZeroClaw 0.8.4 with log_llm_request_payload = "full"."""
+    """Return a trace line of ZeroClaw 0.8.4 with log_llm_request_payload = "full"."""
     return call_line(Sent(query, sent, at=LIVE_NOW - timedelta(minutes=minutes), session=session)) + "\n"
 
 
 def some_turns() -> list[str]:
-    """Two as predicted, one not, one for which nothing was sent, of two agents."""
+    """Return turns of two agents: two as predicted, one different, and one without a block."""
     return [
         call("Which language for the new program?", block("lang"), 90, session=SESSION),
         call("What does she like to eat?", block("fav_food"), 60, session=SESSION),
@@ -326,12 +326,12 @@ def some_turns() -> list[str]:
 
 
 def recorded_install(folder: Path, turns: Iterable[str] = ()) -> DiskInstall:
-    """A config dir of ZeroClaw 0.8.4 with a trace of turns."""
+    """Create a config dir of ZeroClaw 0.8.4 with a trace of turns."""
     made = MADE_AT.isoformat()
     more = {"session_id": SESSION, "created_at": made, "updated_at": made}
     rows = [meal(key, content, id=f"id-{key}", **more) for key, content in TALKED.items()]
     install = DiskInstall(folder, rows, generation="G4", profile="0.8.4", clock=lambda: LIVE_NOW)
-    # As old as the memories: what was sent under another config is not compared.
+    # As old as the memories, since turns sent under another config are not compared.
     os.utime(install.config_file, (MADE_AT.timestamp(),) * 2)
     install.write("state/runtime-trace.jsonl", "")
     record(install, *turns)

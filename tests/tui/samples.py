@@ -1,4 +1,4 @@
-"""What the inspector's tests look at: memories, stores in memory of every kind, and an inspector on them."""
+"""Sample memories, in-memory stores of every kind, and an inspector on them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ HOSTILE = (
 
 
 def paced(**parts: Any) -> Pace:
-    """A pace that is still but for these parts."""
+    """Return a pace without any timers except these."""
     return replace(STILL, **parts)
 
 
@@ -72,14 +72,14 @@ SESSIONS = ("telegram_12345", "discord_77", None)
 
 
 def memory(key: str, content: str, category: str, days: float, number: int, **more: Any) -> MemoryEntry:
-    """A memory of so many days ago; its number is its handle and its place in the order of storing."""
+    """Return a memory of this many days ago; its number is its handle and its position in the order of storing."""
     created = (NOW - timedelta(days=days, minutes=number)).isoformat()
     plain = MemoryEntry(f"00000000-0000-4000-8000-{number:012}", key, content, category, created, handle=number)
     return replace(plain, **({"updated_at": created, "session_id": SESSIONS[number % 3]} | more))
 
 
 def sample_memories(chat: int = 240) -> list[MemoryEntry]:
-    """The named ones last stored, after a lot of chat of which every eightieth is superseded."""
+    """Return many chat memories, every eightieth superseded, followed by the named memories."""
     filler = [
         memory(
             f"user_msg_{number:04}",
@@ -95,24 +95,24 @@ def sample_memories(chat: int = 240) -> list[MemoryEntry]:
 
 
 def hostile_memories() -> list[MemoryEntry]:
-    """What would break a screen that takes a text for markup or sends it to the terminal."""
+    """Return memories that would break a screen which parses text as markup or sends it raw to the terminal."""
     return [memory(*parts, number) for number, parts in enumerate(HOSTILE, 1)]
 
 
 def entries_in(store: InMemory) -> list[MemoryEntry]:
-    """All memories of a store, at once."""
+    """Return all memories of a store, without an event loop."""
     return list(store.entries.values())
 
 
 def keys_in(store: InMemory) -> set[str]:
-    """The keys of all memories of a store."""
+    """Return the keys of all memories of a store."""
     return {entry.key for entry in entries_in(store)}
 
 
 class SampleMemory(InMemory):
-    """Ranks by words found, so that results have every part of a score; notes what it is asked.
+    """A store that ranks by matching words, so that results have every part of a score; records its calls.
 
-    While `failure` is set nothing is answered; `steps` delays deletions.
+    While `failure` is set every call fails; `steps` delays deletions.
     """
 
     name = "sqlite"
@@ -152,7 +152,7 @@ class SampleMemory(InMemory):
         return Upkeep(database=self)  # type: ignore[arg-type]
 
     async def cached_vector(self, text: str) -> None:
-        """There is no cache."""
+        """Return None, since there is no cache."""
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
         self.requests.append(trial.request)
@@ -172,7 +172,7 @@ class SampleMemory(InMemory):
 
     @staticmethod
     def _scored(rank: int, share: float, entry: MemoryEntry, is_keyword: bool) -> ScoredEntry:
-        """Every fourth of a hybrid search has no vector."""
+        """In a hybrid search every fourth memory has no vector."""
         found = ScoredEntry(entry, rank, share * 6, keyword_score=share, keyword_raw=share * 6, keyword_rank=rank)
         if is_keyword:
             return replace(found, stage="keyword")
@@ -182,14 +182,14 @@ class SampleMemory(InMemory):
 
 
 def notes(folder: Path) -> MarkdownMemory:
-    """Notes of four lines in a file."""
+    """Return a Markdown store with a file of four lines."""
     lines = ("Likes ramen.", "Allergic to peanuts.", "Timezone is EST.", "Runs on Sundays.")
     (folder / "MEMORY.md").write_text("# Memory\n\n" + "".join(f"- {line}\n" for line in lines))
     return MarkdownMemory(folder)
 
 
 class SampleEmbedder(Embedder):
-    """One direction for every text; with `vectors` those of the texts in it, and a failure for others."""
+    """Returns the same vector for every text; with `vectors`, those of its texts, and fails for other texts."""
 
     name = "sample"
 
@@ -205,7 +205,7 @@ class SampleEmbedder(Embedder):
 
 
 def sample_config(folder: Path, **parts: Any) -> MemoryConfig:
-    """A config of an install of which nothing has to be on disk."""
+    """Return a config of an install that does not have to exist on disk."""
     root = folder / ".zeroclaw" / "workspace"
     database = root / "memory" / "brain.db"
     return MemoryConfig(Install(root.parent, root, database, "workspace", "the default place", folder / "own"), **parts)
@@ -219,7 +219,7 @@ def sample_library(
     version: str = "0.6.2",
     clock: Callable[[], datetime] = lambda: NOW,
 ) -> Library:
-    """An open library of a store that is in memory, with a trash on disk."""
+    """Return a library on an in-memory store, with a trash on disk."""
     missing = "No embeddings are configured: memory.embedding_provider in config.toml turns them on."
     profile = ProfileChoice(profile_for(version), "assumed")
     embedder = SampleEmbedder() if embeds else None
@@ -229,17 +229,17 @@ def sample_library(
 
 
 def editable(folder: Path) -> Library:
-    """A library of two agents, all of whose memories can be changed."""
+    """Return a library with two agents whose memories can all be changed."""
     store = SampleMemory(sample_memories(12))
     store.why_not = {}
     return sample_library(store, sample_config(folder, agents={"default": (), "researcher": ("default",)}))
 
 
 class Inspector:
-    """An inspector on stores in memory, the first of which is shown at the start.
+    """An inspector on in-memory stores, the first of which is shown at the start.
 
-    `answers` is what each store answers when its status is asked, None for one that never answers; `refusals` is what
-    opening one raises. Those of `foreign` are named by DATABASE_URL alone.
+    `answers` has the status of each store, None for one that never answers; `refusals` has the errors raised when a
+    store is opened. The stores in `foreign` are named only by DATABASE_URL.
     """
 
     def __init__(self, folder: Path, *stores: Memory, **library: Any) -> None:
@@ -259,7 +259,7 @@ class Inspector:
         self.late = ""
 
     def app(self, *, pace: Pace = STILL, **options: Any) -> InspectorApp:
-        """The inspector with these options of a command line."""
+        """Return the inspector with these command-line options."""
         inspector = self
 
         class SampleApp(InspectorApp):
@@ -278,7 +278,7 @@ class Inspector:
         return SampleApp(OpenOptions(**options), clock=lambda: NOW, pace=pace)
 
     def config(self, name: str) -> MemoryConfig:
-        """The config of one of the stores."""
+        """Return the config of a store."""
         storage = {"db_url": f"postgres://zeroclaw:hunter2@db:5432/{name}", "schema": "public", "table": "memories"}
         if name not in self.foreign:
             return sample_config(self.folder, backend=name, storage=storage, zeroclaw_backend=name)
@@ -286,7 +286,7 @@ class Inspector:
         return sample_config(self.folder, backend=name, storage=storage, read_only=True, sources=sources)
 
     async def open(self, config: MemoryConfig) -> Library:
-        """The library of a store, which notes when it is closed."""
+        """Open the library of a store, which records when it is closed."""
         if config.backend == self.late:
             await self.may_open.wait()
         if config.backend in self.refusals:
@@ -303,7 +303,7 @@ class Inspector:
         return self.library  # type: ignore[no-any-return]
 
     def candidates(self, config: MemoryConfig) -> Sequence[Candidate]:
-        """Every store, once the test lets them be listed."""
+        """Return every store, once the test allows the listing."""
         self.may_list.wait()
         here = config.backend
         return [
@@ -312,7 +312,7 @@ class Inspector:
         ]
 
     async def check(self, candidate: Candidate) -> StoreStatus:
-        """What the test says that a store answers."""
+        """Return the status that the test has set for a store."""
         self.asked.append(candidate.name)
         answer = self.answers.get(candidate.name, StoreStatus(memories=12, badges=("keyword", "sessions", "write")))
         if answer is None:
@@ -322,12 +322,12 @@ class Inspector:
 
 
 def row(number: int, key: str, content: str, category: str = "core", **more: Any) -> Row:
-    """The row of a memory of two months ago."""
+    """Return the row of a memory of two months ago."""
     return Row.of(memory(key, content, category, 60, number, **({"session_id": None} | more)))
 
 
 class Trashed:
-    """A library in memory, and a trash on disk in which a test notes what was done over some weeks."""
+    """An in-memory library with a trash on disk, to which a test adds the changes of some weeks."""
 
     def __init__(self, folder: Path) -> None:
         self.moment = NOW
@@ -336,11 +336,11 @@ class Trashed:
         self.trash = self.library.trash
 
     def clock(self) -> datetime:
-        """The moment that the test set."""
+        """Return the time set by the test."""
         return self.moment
 
     async def delete(self, *ids: str, verb: Verb = "forget") -> None:
-        """Delete as the list does it."""
+        """Delete memories as the list does."""
         await changes.remove_memories(self.library, await plan_of_marked(self.library, ids), verb)
 
     async def edit(self, id: str, **values: Any) -> None:
@@ -348,7 +348,7 @@ class Trashed:
         await changes.edit_memory(self.library, id, Edit(values), stored.fingerprint)
 
     async def purge_chat(self, count: int) -> MemoryEntry:
-        """Store memories of chat three days ago, edit the first, which is given, and purge all of them a day ago."""
+        """Store chat memories three days ago, edit the first and return it, and purge all of them a day ago."""
         self.moment = NOW - timedelta(days=3)
         rows = [row(1000 + at, f"user_msg_{at:04}", f"Asked about topic {at % 17}.", "chat") for at in range(count)]
         for one in rows:
@@ -360,19 +360,19 @@ class Trashed:
         return rows[0].entry()
 
     async def be_busy(self) -> None:
-        """Purge twelve memories of chat, and store another one two hours ago."""
+        """Purge twelve chat memories and store another one, two hours ago."""
         await self.purge_chat(12)
         self.moment = NOW - timedelta(hours=2)
         await changes.store_memory(self.library, Draft("tz", "Timezone is EST"))
         self.moment = NOW
 
     def room(self, memory: MemoryEntry | None = None) -> RoomApp:
-        """The room of changes, or of those of one memory."""
+        """Return the room of all changes, or of those of one memory."""
         return RoomApp(lambda: ChangesRoom(self.library, self.clock, STILL, memory))
 
 
 def editor_program(folder: Path, body: str) -> str:
-    """A program as EDITOR names it: Python that has `path` and what it holds in `before`; gives the command."""
+    """Write an editor in Python, which has `path` and its content `before`; return the command for EDITOR."""
     script = folder / "editor program.py"
     script.write_text(
         "import os, sys\nfrom pathlib import Path\npath = Path(sys.argv[-1])\nbefore = path.read_bytes()\n" + body

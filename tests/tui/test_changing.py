@@ -21,8 +21,8 @@ from zeroclaw_tui.tui.external import Edited
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
 
-async def test_d_asks_with_no_first_and_u_brings_it_back(inspector: Inspector) -> None:
-    """Enter at the question keeps the memory; y moves it to the trash; u puts the very row back, U deletes it again."""
+async def test_d_asks_with_no_as_default_and_u_restores_the_memory(inspector: Inspector) -> None:
+    """Enter at the question keeps the memory; y moves it to the trash; u restores the row, U deletes it again."""
     async with running(inspector.app()) as screen:
         before = await entries_with_key(inspector.store, "recipe")
         await screen.press("u", says="Nothing to undo")
@@ -40,14 +40,14 @@ async def test_d_asks_with_no_first_and_u_brings_it_back(inspector: Inspector) -
         await screen.press("U", says="Redid: deleted recipe.")
         assert "recipe" not in keys_in(inspector.store)
         await screen.press("U", says="Nothing to redo.")
-        # The smallest window has room for the whole question.
+        # The whole question fits the smallest window.
         await screen.pilot.resize_terminal(40, 12)
         await screen.press("d", shows=("Delete 语言?", "Deleted memories go to the trash. Press u to undo."))
         screen.shows("n Cancel", "y Delete", "esc cancel")
 
 
-async def test_marks_outlive_filter_order_and_recall_and_d_takes_them(inspector: Inspector) -> None:
-    """`v` marks from the last mark to the cursor, two stars none, and a star behind a recall its results."""
+async def test_marks_survive_filter_order_and_recall_and_d_deletes_them(inspector: Inspector) -> None:
+    """`v` marks from the last mark to the cursor, two stars unmark all, and a star after a recall marks its results."""
     async with running(inspector.app(), WIDE) as screen:
         await screen.press("space", "j", "j", "v")
         assert len(screen.rows.marked) == 4
@@ -75,8 +75,8 @@ async def test_marks_outlive_filter_order_and_recall_and_d_takes_them(inspector:
         assert all(one in screen.rows.marked for one in shown)
 
 
-async def test_what_keeps_a_deletion_back_is_a_sentence_and_the_marks_stay(inspector: Inspector) -> None:
-    """A store that fails, and a memory that changes while the question is asked."""
+async def test_a_failed_deletion_is_reported_and_the_marks_stay(inspector: Inspector) -> None:
+    """Either the store fails, or a memory changes during the question."""
     async with running(inspector.app(), WIDE) as screen:
         await screen.press("space", "space", "d")
         inspector.store.failure = Locked("Another program holds the database.", hint="Wait until it is done.")
@@ -96,7 +96,7 @@ async def test_what_keeps_a_deletion_back_is_a_sentence_and_the_marks_stay(inspe
         assert len(keys_in(inspector.store)) == 246
 
 
-async def test_progress_shows_how_far_it_is_and_esc_stops_after_the_batch(inspector: Inspector) -> None:
+async def test_a_deletion_shows_its_progress_and_esc_stops_after_the_batch(inspector: Inspector) -> None:
     app = inspector.app(pace=paced(patience=0.001))
     began = asyncio.Event()
     goes_on = asyncio.Event()
@@ -121,8 +121,8 @@ async def test_progress_shows_how_far_it_is_and_esc_stops_after_the_batch(inspec
         assert allowed == [False]
 
 
-async def test_a_new_memory_is_under_the_cursor_and_an_edit_stays_in_sight_of_a_recall(inspector: Inspector) -> None:
-    """An edit is seen where it was, also where a recall no longer finds it."""
+async def test_a_new_memory_gets_the_cursor_and_an_edited_one_stays_in_a_recall(inspector: Inspector) -> None:
+    """An edited memory stays in place, even if the recall no longer finds it."""
     async with running(inspector.app(), WIDE) as screen:
         await screen.press("G", "n", "=fresh_key")
         screen.top.query_one("#content").focus()
@@ -136,7 +136,7 @@ async def test_a_new_memory_is_under_the_cursor_and_an_edit_stays_in_sight_of_a_
 
 
 async def changed(inspector: Inspector, key: str, content: str) -> None:
-    """Edit a memory behind the browser's back, through the trash."""
+    """Edit a memory outside the browser, with an entry in the trash."""
     (entry,) = await entries_with_key(inspector.store, key)
     await edit_memory(inspector.library, entry.id, Edit({"content": content}), Row.of(entry).fingerprint)
 
@@ -146,7 +146,7 @@ async def content_of(inspector: Inspector, key: str) -> str:
     return entry.content
 
 
-async def test_what_the_persons_editor_left_is_saved_or_discarded_after_a_yes(
+async def test_text_left_by_the_users_editor_is_saved_or_discarded_after_yes(
     inspector: Inspector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "outside" / "memory.md"
@@ -172,8 +172,8 @@ async def test_what_the_persons_editor_left_is_saved_or_discarded_after_a_yes(
         assert not file.parent.exists()
 
 
-async def test_quitting_asks_for_what_was_typed(inspector: Inspector) -> None:
-    """No has the focus and goes on typing, in a comparison too; yes quits with the memory as it was."""
+async def test_quitting_asks_about_unsaved_text(inspector: Inspector) -> None:
+    """No has the focus and continues typing, in a comparison too; yes quits without saving."""
     question = "Quit without saving your changes?"
     async with running(inspector.app()) as screen:
         await screen.press("e", "X", "ctrl+q", "ctrl+q", shows=question)
@@ -192,19 +192,19 @@ async def test_quitting_asks_for_what_was_typed(inspector: Inspector) -> None:
     async with running(inspector.app()) as screen:
         await screen.press("e")
         assert isinstance(screen.top, EditorScreen)
-        # Nothing was typed, so nothing is asked.
+        # Nothing was typed, so no question is shown.
         await screen.pilot.press("ctrl+q")
         await screen.until(lambda: screen.app._exit)
 
 
-async def test_quitting_during_a_purge_finishes_the_batch_and_undo_restores_all_of_it(inspector: Inspector) -> None:
+async def test_quitting_during_a_purge_finishes_the_batch_and_undo_restores_it(inspector: Inspector) -> None:
     before = keys_in(inspector.store)
     started = asyncio.Event()
     store: Any = inspector.store
 
     async def batches(on_progress: Any) -> None:
         started.set()
-        # The change goes on for as long as it may, as a batch after the other would.
+        # The change runs until it is stopped, like a sequence of batches.
         while on_progress(1):  # noqa: ASYNC110
             await asyncio.sleep(0)
 
@@ -224,10 +224,10 @@ async def test_quitting_during_a_purge_finishes_the_batch_and_undo_restores_all_
     assert keys_in(inspector.store) == before
 
 
-async def test_undo_reverses_only_the_change_that_was_last_when_u_was_pressed(
+async def test_undo_reverses_only_the_last_change_before_u_was_pressed(
     inspector: Inspector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A change that comes in between is left alone, and that is said."""
+    """A change made in between is not undone, and a sentence says so."""
     async with running(inspector.app()) as screen:
         await screen.press("d", "y")
         trash, last = inspector.library.trash, inspector.library.trash.last
@@ -245,8 +245,8 @@ async def test_undo_reverses_only_the_change_that_was_last_when_u_was_pressed(
         assert screen.browser.is_current
 
 
-async def test_a_superseded_memory_is_shown_again_and_hidden_by_undo(tmp_path: Path) -> None:
-    """The detail names the newer one; the agent sees the memory again."""
+async def test_a_superseded_memory_is_reactivated_and_hidden_again_by_undo(tmp_path: Path) -> None:
+    """The detail names the newer memory; the agent sees the old one again."""
     install = DiskInstall(tmp_path, [{"key": "old", "superseded_by": "new"}, {"key": "new"}])
     before = install.rows()
     async with running(install.app(), WIDE) as screen:
@@ -266,7 +266,7 @@ async def test_a_superseded_memory_is_shown_again_and_hidden_by_undo(tmp_path: P
 CONFIG = '[memory]\nbackend = "sqlite"\nembedding_provider = "local"\nembedding_model = "words"\n'
 
 
-async def test_re_embed_makes_the_vector_or_says_why_none(tmp_path: Path) -> None:
+async def test_re_embed_creates_the_vector_or_says_why_not(tmp_path: Path) -> None:
     install = DiskInstall(tmp_path, [{"content": " \n"}, {"content": "likes ramen"}], config=CONFIG)
     async with running(install.app()) as screen:
         await screen.press(":re-embed", says="Its embedding now matches its content.")
@@ -274,11 +274,11 @@ async def test_re_embed_makes_the_vector_or_says_why_none(tmp_path: Path) -> Non
     assert install.rows("key, embedding IS NULL") == [("key0", 1), ("key1", 0)]
 
 
-async def test_what_was_done_in_another_session_is_asked_about(inspector: Inspector) -> None:
+async def test_undo_asks_about_a_change_of_an_earlier_session(inspector: Inspector) -> None:
     async with running(inspector.app()) as screen:
         library = inspector.library
         await screen.press("d", "y")
-        # The trash as another process sees it.
+        # The trash as another process reads it.
         library.trash = Trash(library.config.install, library.trash.store, lambda: NOW)
         await screen.press("u", shows="Undo: deleted recipe, 2026-11-20 12:00?")
         screen.shows("It was made in an earlier session")

@@ -1,4 +1,4 @@
-"""Writing a memory: what is typed is saved, kept or thrown away exactly as a person says."""
+"""The editor saves, keeps or discards the typed text exactly as the user decides."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def library(tmp_path: Path) -> Library:
 
 
 async def row_of(library: Library, key: str) -> Any:
-    """The stored row of a key."""
+    """Return the stored row of a key."""
     entry = await library.memory.get(key)
     assert entry is not None, f"no memory {key}"
     return await row_with_id(library.memory, entry.id)
 
 
 async def stored(library: Library, key: str) -> MemoryEntry:
-    """The memory of a key as it is stored."""
+    """Return the stored memory of a key."""
     entry: MemoryEntry = (await row_of(library, key)).entry()
     return entry
 
@@ -48,7 +48,7 @@ def area(app: RoomApp) -> ContentArea:
 
 
 async def another_hand(library: Library, row: Row, **values: Any) -> Row:
-    """What an agent does in the meantime."""
+    """Change the row as an agent would meanwhile."""
     written = await edit(library.memory, row, values)
     return written.rows[0]
 
@@ -58,7 +58,7 @@ def stored_in(folder: Path) -> list[str]:
 
 
 async def test_a_new_memory_is_stored_with_every_field(library: Library) -> None:
-    """Typed from the key on with enter and tab, saved with ctrl+s."""
+    """Fields are typed from the key on with enter and tab, and saved with ctrl+s."""
     async with running(editing(library, None), WIDE) as screen:
         await screen.pilot.press(*"likes", "enter", "end", "ctrl+u", *"notes")
         await screen.pilot.press("enter", *"tg_1", "enter", *"home", "enter", *"0.8")
@@ -71,10 +71,10 @@ async def test_a_new_memory_is_stored_with_every_field(library: Library) -> None
     assert (outcome.verb, outcome.count) == ("store", 1)
 
 
-async def test_what_was_typed_is_thrown_away_only_by_a_yes_and_nothing_typed_is_nothing_written(
+async def test_typed_text_is_discarded_only_after_yes_and_no_change_writes_nothing(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No has the focus; escape and n go on typing, y throws it away. Without a change both ways out leave at once."""
+    """No has the focus; escape and n continue typing, y discards. Without a change both keys leave at once."""
     monkeypatch.delattr(saving, "edit_memory")
     tz = await row_of(library, "tz")
     for row, keys in ((tz, ["ctrl+s"]), (tz, ["x", "backspace", "escape"]), (None, ["x", "backspace", "escape"])):
@@ -102,7 +102,7 @@ REFUSED = [
 
 
 async def test_an_invalid_value_is_reported_and_stays_in_its_field(library: Library) -> None:
-    """The sentence is in the screen, and everything typed is still there; the next letter takes it away."""
+    """The error and all typed text are on the screen; the next letter removes the error."""
     row = await row_of(library, "tz")
     async with running(editing(library, row), WIDE) as screen:
         for field, typed, sentence in REFUSED:
@@ -118,8 +118,8 @@ async def test_an_invalid_value_is_reported_and_stays_in_its_field(library: Libr
     assert await row_of(library, "tz") == row
 
 
-async def test_while_it_saves_the_screen_says_so_and_waits(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither a second ctrl+s nor escape does anything in the meantime; the loop stays free."""
+async def test_the_editor_shows_that_it_is_saving_and_waits(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second ctrl+s and escape have no effect meanwhile; the event loop is not blocked."""
     started: list[Draft] = []
     go_on = asyncio.Event()
 
@@ -139,8 +139,8 @@ async def test_while_it_saves_the_screen_says_so_and_waits(library: Library, mon
     assert started[0].key == "k"
 
 
-async def test_of_two_changes_a_person_chooses_and_mine_keeps_their_other_fields(library: Library) -> None:
-    """Only what was typed wins over theirs, also where they changed it again; typing on and theirs write nothing."""
+async def test_the_user_chooses_between_two_changes_and_mine_keeps_other_fields(library: Library) -> None:
+    """ "Mine" overwrites only the typed fields, also after a third change; "theirs" and typing on write nothing."""
     for answer in ("mine", "theirs"):
         row = await row_of(library, "fav_food")
         async with running(editing(library, row), WIDE) as screen:
@@ -169,10 +169,10 @@ async def test_of_two_changes_a_person_chooses_and_mine_keeps_their_other_fields
         assert screen.app.given == []
 
 
-async def test_the_editor_of_the_person_writes_into_the_screen(
+async def test_text_of_the_users_editor_is_put_on_the_screen(
     library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """ctrl+e gives what is there, not what is stored; one that fails leaves it. It is saved like what is typed."""
+    """ctrl+e passes the text on the screen, not the stored one; a failing editor keeps it; it is saved as if typed."""
     async with running(editing(library, await row_of(library, "tz"))) as screen:
         monkeypatch.setenv("EDITOR", "/nowhere/editor")
         await screen.press("x", "ctrl+e", shows="was not found")
@@ -183,7 +183,7 @@ async def test_the_editor_of_the_person_writes_into_the_screen(
         await screen.press("ctrl+s")
     assert len(screen.app.given) == 1
     assert (await stored(library, "tz")).content == "Timezone is EST, but travels in spring.x And more."
-    # A long content is written in the editor only; a short one afterwards can be typed over.
+    # A long content can only be changed in the user's editor; a short one can then be typed again.
     script = "path.write_bytes(before * 2 if len(before) < 300_000 else b'short')"
     monkeypatch.setenv("EDITOR", editor_program(tmp_path, script))
     row = await another_hand(library, await row_of(library, "tz"), content="long " * 50_000)
@@ -197,10 +197,10 @@ async def test_the_editor_of_the_person_writes_into_the_screen(
     assert (await stored(library, "tz")).content == "short"
 
 
-async def test_hidden_characters_are_edited_in_the_editor_only(
+async def test_hidden_characters_can_be_edited_only_in_the_users_editor(
     library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The content opens with ctrl+e; a key with them is only shown, while the other fields are typed as ever."""
+    """The content opens with ctrl+e; a key with them is read-only, and the other fields can be typed."""
     monkeypatch.setenv("EDITOR", editor_program(tmp_path, "path.write_bytes(before.replace(b'tea', b'coffee'))"))
     row = await another_hand(library, await row_of(library, "tz"), content="Likes\x1b tea\u200b", key="t\u200bz")
     async with running(editing(library, row), WIDE) as screen:
@@ -218,10 +218,10 @@ HOSTILE = "a\r\nb\rc\x00d\x1b]0;x\x07\u202e ␛\n"
 
 
 @pytest.mark.parametrize("content", [HOSTILE, "a\udcffb"], ids=["hostile", "no UTF-8"])
-async def test_what_cannot_be_edited_here_stays_to_the_byte_and_the_own_editor_gets_its_bytes(
+async def test_uneditable_content_keeps_its_bytes_and_the_users_editor_gets_them(
     library: Library, tmp_path: Path, temporary_files: Path, monkeypatch: pytest.MonkeyPatch, content: str
 ) -> None:
-    """What is stored then is what was saved, and no copy of it is left."""
+    """The stored bytes are those saved, and no copy is left."""
     row = await another_hand(library, await row_of(library, "tz"), content=content)
     async with running(editing(library, row)) as screen:
         assert screen.top.changed() == {}
@@ -236,10 +236,10 @@ async def test_what_cannot_be_edited_here_stays_to_the_byte_and_the_own_editor_g
     assert stored_in(temporary_files) == []
 
 
-async def test_what_was_written_outside_stays_on_the_screen_and_in_its_file_until_it_is_saved(
+async def test_text_written_outside_stays_on_screen_and_in_its_file_until_saved(
     library: Library, tmp_path: Path, temporary_files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a change in the meantime, and where the store takes no writes: until a yes discards it."""
+    """After a concurrent change and in a failing store it stays until yes discards it."""
     monkeypatch.setenv("VISUAL", editor_program(tmp_path, "path.write_text('Mine.')"))
     row = await row_of(library, "tz")
     await another_hand(library, row, content="Theirs.")

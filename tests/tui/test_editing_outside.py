@@ -1,4 +1,4 @@
-"""A person's own editor, in a terminal too; and which texts can be edited on the screen."""
+"""The user's own editor, also in a terminal; and which texts can be edited on the screen."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("temporary_files")
 
 
 def named_files(sentence: str, folder: Path) -> list[Path]:
-    """The files of an editor that a sentence names."""
+    """Return the editor's files that are named in a sentence."""
     return [file for file in folder.rglob("memory.md") if str(file) in sentence]
 
 
@@ -44,13 +44,13 @@ async def edited(text: str, editor: str, app: App[Any] | None = None) -> Edited 
 
 
 async def refused(text: str, editor: str, app: App[Any] | None = None) -> str:
-    """The sentence of what failed."""
+    """Return the message of a failed edit."""
     with pytest.raises(Refused) as failure:
         await edited(text, editor, app)
     return str(failure.value)
 
 
-def test_the_editor_is_the_one_that_is_set_or_one_on_the_path(tmp_path: Path) -> None:
+def test_the_editor_is_taken_from_variables_or_the_path(tmp_path: Path) -> None:
     """VISUAL wins over EDITOR, and both may have arguments."""
     assert chosen_program({"VISUAL": "code --wait 'a b'", "EDITOR": "vi"}) == ("code", "--wait", "a b")
     assert chosen_program({"VISUAL": " ", "EDITOR": "vi"}) == ("vi",)
@@ -64,10 +64,10 @@ def test_the_editor_is_the_one_that_is_set_or_one_on_the_path(tmp_path: Path) ->
         chosen_program({"EDITOR": "vi 'x"})
 
 
-async def test_the_file_is_private_and_holds_the_very_bytes(tmp_path: Path, temporary_files: Path) -> None:
-    """0600 in a folder of 0700, named .md; afterwards nothing of it is left.
+async def test_the_editors_file_is_private_and_has_the_exact_bytes(tmp_path: Path, temporary_files: Path) -> None:
+    """The file is 0600 in a folder of 0700 and named .md; afterwards it is removed.
 
-    What was saved comes back, and stays in the file until the text is in use; then it is overwritten.
+    The saved text is returned and stays in the file until it is used; then the file is overwritten.
     """
     message = tmp_path / "message"
     modes = "f'{path.stat().st_mode:o} {path.parent.stat().st_mode:o} {path} {before!r}'"
@@ -81,7 +81,7 @@ async def test_the_file_is_private_and_holds_the_very_bytes(tmp_path: Path, temp
     result = await edited("old", editor_program(tmp_path, "path.write_bytes('new é\\r\\n'.encode() + b'x')"))
     assert result is not None
     assert result.text == "new é\r\nx"
-    # A hard link has the bytes of a file that is removed.
+    # A hard link shows the bytes of a removed file.
     link = tmp_path / "link"
     link.hardlink_to(result.file)
     result.discard()
@@ -100,10 +100,10 @@ async def test_the_file_is_private_and_holds_the_very_bytes(tmp_path: Path, temp
         ("a\udcff", b"a\xffb", "a\udcffb"),
     ],
 )
-async def test_only_the_line_feed_that_an_editor_adds_is_left_out(
+async def test_only_the_final_newline_added_by_an_editor_is_removed(
     tmp_path: Path, before: str, saved: bytes, text: str | None
 ) -> None:
-    """A content whose last line did not end stays that way, and bytes that were no UTF-8 may stay."""
+    """Content without a final newline keeps that, and invalid UTF-8 bytes may stay."""
     result = await edited(before, editor_program(tmp_path, f"path.write_bytes({saved!r})"))
     assert (None if result is None else result.text) == text
 
@@ -121,10 +121,10 @@ async def test_only_the_line_feed_that_an_editor_adds_is_left_out(
         ("/etc/hosts", "did not start", None),
     ],
 )
-async def test_a_failure_is_a_sentence_and_what_was_typed_stays_in_its_file(
+async def test_a_failed_editor_is_reported_and_its_file_keeps_the_typed_text(
     tmp_path: Path, temporary_files: Path, script: str, words: str, left: bytes | None
 ) -> None:
-    """The sentence names the file; where nothing was typed there is none."""
+    """The message names the file; without typed text there is no file."""
     sentence = await refused("a", script if script.startswith("/") else editor_program(tmp_path, script))
     assert words in sentence
     if left is None:
@@ -158,8 +158,8 @@ STEERING = (b"\x1b]0;EVIL", b"\x1b]52;c;RVZJ", b"\x1b[31mEVIL", *C1)
 HIDING = ("\u202e".encode(), "\u2066".encode(), b"\x08")
 
 
-def test_nothing_hostile_reaches_the_terminal(tmp_path: Path) -> None:
-    """Moving through every field, typing, a conflict, reading both versions: no raw control character."""
+def test_no_control_character_of_a_memory_reaches_the_terminal(tmp_path: Path) -> None:
+    """Moving through every field, typing, a conflict, both versions: no raw control character is printed."""
     with Terminal([sys.executable, SCRIPT, str(tmp_path)], columns=80, lines=24) as screen:
         screen.wait_for("category", "EVIL", "ctrl+s save", "U+")
         screen.press("tab", "0.9", "\x13")
@@ -174,8 +174,8 @@ def test_nothing_hostile_reaches_the_terminal(tmp_path: Path) -> None:
     assert [sent for sent in (*STEERING, *HIDING) if sent in screen.raw] == []
 
 
-def test_the_editor_gets_the_terminal_and_ctrl_c_ends_the_editor_alone(tmp_path: Path) -> None:
-    """It reads what a person types; its failure is reported, and what was on the screen is still there."""
+def test_the_editor_gets_the_terminal_and_ctrl_c_ends_only_the_editor(tmp_path: Path) -> None:
+    """The editor reads typed input; its failure is reported, and the text on the screen stays."""
     editor = editor_program(tmp_path, "path.write_text(input('Your turn: '))")
     with Terminal([sys.executable, SCRIPT, str(tmp_path)], env={**os.environ, "VISUAL": editor}) as screen:
         screen.wait_for("ctrl+s save")
@@ -211,21 +211,21 @@ class Both(App[None]):
 
 
 @given(TEXTS)
-def test_a_text_that_can_be_edited_here_looks_as_it_is_stored(content: str) -> None:
-    """Opened and left alone it is the same to the character; nothing in it steers a terminal."""
+def test_editable_text_is_shown_as_stored(content: str) -> None:
+    """Opened and not changed it keeps every character; no control character reaches the terminal."""
     if why_not_here(content) is None:
         assert ContentArea(content).text == content
         assert not any(character in "\x00\x1b\x9b\x07\u202e\udc80" for character in content)
 
 
-def test_hidden_characters_and_long_texts_are_not_edited_here() -> None:
+def test_hidden_characters_and_long_texts_cannot_be_edited_on_the_screen() -> None:
     for content in ("a\x1b[2J", "a\rb", "a\r\nb\nc", "a\u200b", "\u202eb", "a\udcff", "x" * 200_001):
         assert why_not_here(content) is not None
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"], ids=["line feeds", "both"])
-async def test_typing_keeps_the_line_ends_and_an_unchanged_line_its_value(line_end: str) -> None:
-    """A new line ends as the others do."""
+async def test_typing_keeps_line_endings_and_unchanged_lines(line_end: str) -> None:
+    """A new line has the line ending of the others."""
     for value in ("plain", " two  blanks ", "a\x1b[2J", "a\nb\tc", "\u202eb"):
         app = Both(f"one{line_end}two{line_end}", value)
         async with app.run_test() as pilot:
@@ -236,10 +236,10 @@ async def test_typing_keeps_the_line_ends_and_an_unchanged_line_its_value(line_e
         assert app.area.text == f"one{line_end}x{line_end}two{line_end}"
 
 
-async def test_pasting_leaves_out_what_a_terminal_obeys_or_hides() -> None:
-    """One sentence says so; the rest of the pasted text arrives, in a text and in a field.
+async def test_pasting_removes_control_and_hidden_characters() -> None:
+    """One sentence says so; the rest of the text is pasted, in the content and in a field.
 
-    What scripts and emoji need can be typed: a joiner is left out only where it joins nothing.
+    Characters needed by scripts and emoji can be typed: a joiner is removed only if it joins nothing.
     """
     app = Both("x", "y")
     async with app.run_test(notifications=True) as pilot:

@@ -1,6 +1,6 @@
-"""The five jobs that people come for, from the first key to what is in the store afterwards, and the keys each takes.
+"""Five common tasks, from the first key to the resulting store, with the number of keys of each.
 
-Text that is typed, a name or a message, counts for nothing; the digits of a number that confirms do.
+Typed text such as a name or a message does not count; the digits of a confirmation do.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ ROWS = (
 
 @pytest.fixture
 def install(tmp_path: Path) -> DiskInstall:
-    """Notes, replies of the agent that were saved by themselves, and a session, whose memories were stored last."""
+    """Notes, auto-saved replies of the agent, and the memories of a session, which were stored last."""
     columns = ("key", "content", "category", "session_id")
     return DiskInstall(tmp_path, [dict(zip(columns, row, strict=True)) for row in ROWS], generation="G1")
 
 
 async def do(install: DiskInstall, *keys: str, count: int, shows: str | tuple[str, ...] = ()) -> None:
-    """Do a job with so many keys; what begins with "=" is typed as text."""
+    """Do a task with this number of keys; text after "=" is typed and not counted."""
     assert sum(not key.startswith("=") for key in keys) == count
     async with running(install.app(), (120, 30)) as screen:
         await screen.press(*keys, shows=shows)
 
 
-async def test_a_memory_is_found_and_corrected_with_four_keys(install: DiskInstall) -> None:
+async def test_finding_and_correcting_a_memory_takes_four_keys(install: DiskInstall) -> None:
     corrected = "Bought new chopsticks for the kitchen. Six pairs."
     await do(install, "slash", "=chopsticks", "enter", "e", "= Six pairs.", "ctrl+s", count=4, shows=corrected[11:])
     assert install.contents()["cutlery"] == corrected
 
 
-async def test_all_of_a_session_goes_with_six_keys(install: DiskInstall) -> None:
+async def test_deleting_all_memories_of_a_session_takes_six_keys(install: DiskInstall) -> None:
     await do(install, "full_stop", "asterisk", "d", "1", "2", "enter", count=6)
     assert sorted(install.contents()) == sorted(key for key, _, _, session in ROWS if session != "telegram_77")
 
 
 async def test_why_a_memory_was_not_recalled_takes_four_keys(install: DiskInstall) -> None:
-    """What was searched for is its name and no message: the message can be typed at once."""
+    """The searched text is a key, not a message, so the message can be typed at once."""
     before, message = install.contents(), "what does she like to eat"
     answer = f"“cutlery” is not in the prompt for “{message}”"
     keys = ("slash", "=cutlery", "enter", "x", f"={message}", "enter")
@@ -64,14 +64,14 @@ async def test_why_a_memory_was_not_recalled_takes_four_keys(install: DiskInstal
     assert install.contents() == before
 
 
-async def test_what_was_saved_by_itself_is_cleaned_up_with_five_keys(install: DiskInstall) -> None:
+async def test_cleaning_up_auto_saved_memories_takes_five_keys(install: DiskInstall) -> None:
     await do(install, "3", "d", "1", "4", "enter", count=5, shows="no findings")
     assert not [key for key in install.contents() if key.startswith("assistant_resp")]
     assert len(install.contents()) == len(ROWS) - 14
 
 
-async def test_yesterdays_purge_comes_back_with_one_key_and_its_answer(install: DiskInstall) -> None:
-    """The key alone would bring back unseen what was purged in another session; it asks, and says what."""
+async def test_undoing_yesterdays_purge_takes_one_key_and_a_confirmation(install: DiskInstall) -> None:
+    """The purge was made in another session, so the key asks first and names it."""
     before = install.contents()
     library = await install.open()
     library.trash = Trash(library.config.install, library.trash.store, lambda: NOW - timedelta(hours=18))

@@ -1,4 +1,4 @@
-"""Keys in a burst, the palette, the help, the top line, what a person chooses, and the ways on without an install."""
+"""Keys in a burst, the palette, the help, the top line, saved choices, and starting without an install."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ BURSTS = (
 )
 
 
-def test_keys_typed_in_one_go_reach_what_they_were_typed_for(twelve: DiskInstall) -> None:
-    """All keys of a burst come in a single write to the terminal."""
+def test_keys_typed_in_a_burst_reach_the_intended_screens(twelve: DiskInstall) -> None:
+    """All keys of a burst arrive in a single write to the terminal."""
     with Terminal([*INSPECTOR, str(twelve.config_dir)], columns=120, lines=30) as screen:
         screen.wait_for("12 memories")
         for burst, words, left in BURSTS:
@@ -62,7 +62,7 @@ NAMES = {
 }
 
 
-async def test_the_palette_knows_the_names_of_things_and_the_words_of_sentences(inspector: Inspector) -> None:
+async def test_the_palette_finds_commands_by_name_and_by_description(inspector: Inspector) -> None:
     async with running(inspector.app(), WIDE) as screen:
         await screen.press("colon")
         typing = screen.top.query_one(Input)
@@ -76,7 +76,7 @@ async def test_the_palette_knows_the_names_of_things_and_the_words_of_sentences(
         await screen.press("enter", shows="Sort by?")
 
 
-async def test_the_keys_are_searched_by_typing_run_and_copied_as_shell_commands(inspector: Inspector) -> None:
+async def test_keys_in_the_help_are_searched_run_and_copied_as_shell_commands(inspector: Inspector) -> None:
     async with running(inspector.app(), WIDE) as screen:
         await screen.pilot.press("question_mark")
         await screen.until("Keys: type to search")
@@ -92,7 +92,7 @@ async def test_the_keys_are_searched_by_typing_run_and_copied_as_shell_commands(
         assert screen.top is screen.browser
 
 
-def test_without_an_install_there_is_the_demo_and_a_path(clean_environment: Path) -> None:
+def test_without_an_install_the_demo_and_a_path_are_offered(clean_environment: Path) -> None:
     database = clean_environment / "elsewhere.db"
     small_store.make(database, "G1", [{"key": "tz", "content": "Timezone is EST"}])
     for keys, shown in ((["\r"], "210 memories"), (["O", str(database), "\r"], "1 memory")):
@@ -107,7 +107,7 @@ def test_without_an_install_there_is_the_demo_and_a_path(clean_environment: Path
             assert screen.wait_exit() == 0
 
 
-def test_a_number_typed_before_its_question_counts_unless_it_deletes_for_good(twelve: DiskInstall) -> None:
+def test_a_number_typed_before_its_question_counts_except_for_permanent_deletion(twelve: DiskInstall) -> None:
     with Terminal([*INSPECTOR, str(twelve.config_dir)], columns=120, lines=30) as screen:
         screen.wait_for("12 memories")
         screen.press("*d12\r")
@@ -129,7 +129,7 @@ def test_a_number_typed_before_its_question_counts_unless_it_deletes_for_good(tw
 
 
 class Late(Widget):
-    """Looks for a part that is not there any more, once that is reported."""
+    """Queries a part that has just been unmounted."""
 
     class Part(Widget):
         def on_unmount(self) -> None:
@@ -140,15 +140,15 @@ class Late(Widget):
         yield Late.Part()
 
 
-async def test_what_still_wants_to_show_something_while_the_program_ends_is_no_fault(inspector: Inspector) -> None:
+async def test_an_update_of_the_screen_during_exit_is_no_error(inspector: Inspector) -> None:
     async with running(inspector.app()) as screen:
         await screen.top.mount(Late())
         screen.app.exit(0)
     assert screen.app.return_code == 0
 
 
-async def test_a_chosen_profile_scores_from_then_on_and_is_remembered(inspector: Inspector) -> None:
-    """One that cannot be saved holds as well, and is reported."""
+async def test_a_chosen_profile_is_used_at_once_and_saved(inspector: Inspector) -> None:
+    """A choice that cannot be saved still applies, and is reported."""
     install = inspector.configs[0].install
     async with running(inspector.app(), WIDE) as screen:
         await screen.press("slash", "=ramen", "enter")
@@ -175,10 +175,10 @@ async def test_a_saved_theme_is_used_and_a_chosen_one_is_saved(inspector: Inspec
         assert stat.S_IMODE((install.own_dir / "settings.toml").stat().st_mode) == 0o600
 
 
-async def test_y_copies_the_content_to_the_terminal_and_to_the_desktop_where_it_is(
+async def test_y_copies_the_content_to_the_terminal_and_the_desktop_clipboard(
     inspector: Inspector, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Letter for letter, lone surrogates too."""
+    """The copy is exact, including lone surrogates."""
     program = tmp_path / "xclip"
     program.write_text(f"#!/bin/sh\n/bin/cat > {tmp_path}/copied\n")
     program.chmod(0o755)
@@ -198,7 +198,7 @@ async def test_y_copies_the_content_to_the_terminal_and_to_the_desktop_where_it_
     assert external.clipboard_program() is None
 
 
-async def test_help_names_every_key_that_is_bound_also_one_bound_again(inspector: Inspector) -> None:
+async def test_help_names_every_bound_key_including_rebound_ones(inspector: Inspector) -> None:
     app = inspector.app()
     app.set_keymap({"sort": "z"})
     async with running(app, (180, 160)) as screen:
@@ -215,7 +215,7 @@ async def test_help_names_every_key_that_is_bound_also_one_bound_again(inspector
 
 
 async def test_no_memory_can_style_or_break_the_screen(tmp_path: Path) -> None:
-    """Each hostile memory under the cursor, shown and copied."""
+    """Each hostile memory is selected, shown and copied."""
     async with running(Inspector(tmp_path, SampleMemory(hostile_memories())).app()) as screen:
         await screen.press("G", shows="[/foo] [bold]")
         await screen.press("g")
@@ -234,7 +234,7 @@ OPENING = [
 ]
 
 
-async def test_a_store_that_does_not_open_is_a_screen_until_r_opens_it(inspector: Inspector) -> None:
+async def test_an_unopenable_store_shows_a_screen_until_r_opens_it(inspector: Inspector) -> None:
     inspector.refusals["sqlite"] = OPENING[0]
     async with running(inspector.app()) as screen:
         for error in OPENING:
@@ -255,7 +255,7 @@ async def test_a_store_that_does_not_open_is_a_screen_until_r_opens_it(inspector
     assert screen.app.return_value == OPENING[0].exit_code != 0
 
 
-async def test_a_store_of_superseded_memories_alone_says_that_they_are_hidden(tmp_path: Path) -> None:
+async def test_a_store_of_only_superseded_memories_says_that_they_are_hidden(tmp_path: Path) -> None:
     old = [memory("tz", "EST", "core", 3, 1, superseded_by="later")]
     async with running(Inspector(tmp_path, SampleMemory(old)).app()) as screen:
         screen.shows("No memories here. 1 superseded hidden.", "F change the filters")

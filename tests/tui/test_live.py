@@ -1,4 +1,4 @@
-"""The room of turns: looking, following, asking why, and the conversation that a memory came of."""
+"""The live room: turns, following the trace, explanations, and the conversation of a memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def place(tmp_path: Path) -> DiskInstall:
 
 @pytest.fixture
 def tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The computer's clock goes nine hours before UTC."""
+    """Set the time zone to nine hours ahead of UTC."""
     with monkeypatch.context() as zone:
         zone.setenv("TZ", "Asia/Tokyo")
         time.tzset()
@@ -38,13 +38,13 @@ pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 
 def rows(app: RoomApp) -> list[str]:
-    """The lines of the list, one space between words."""
+    """Return the lines of the list with one space between words."""
     lines = (" ".join(line[:80].replace("▌", " ").split()) for line in screen_lines(app))
     return [line for line in lines if line[:2] in ("= ", "≠ ", "? ", "· ") and line[4:5] == ":"]
 
 
-async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(place: DiskInstall) -> None:
-    """A click chooses a turn, and a double click asks why."""
+async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_last(place: DiskInstall) -> None:
+    """A click selects a turn, and a double click explains it."""
     record(place, *some_turns())
     async with running(place.live()) as screen:
         assert [line.split(" ", 2)[:2] for line in rows(screen.app)] == [
@@ -54,7 +54,7 @@ async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(p
             ["=", "17:56"],
         ]
         screen.shows("4 turns · 3 as predicted · 1 not as predicted")
-        # The cursor is on the newest, before which nothing was sent.
+        # The cursor is on the newest turn, for which no block was sent.
         screen.shows("Nothing was sent before it, as predicted.")
         await screen.press("k", shows="≠ Not as predicted: 1 sent and not predicted, 0 predicted and not sent.")
         screen.shows("+ - dentist: Dentist appointments only in the morning.")
@@ -74,14 +74,14 @@ async def test_a_new_turn_appears_by_itself_until_the_room_is_left(place: DiskIn
     async with running(app, NARROW, rests=False) as screen:
         await screen.until(lambda: len(rows(screen.app)) == 1)
         line = call("When does the ferry to the island go?", block("ferry"), 1, session=SESSION)
-        # A line is torn while it is being written.
+        # A line is incomplete while it is being written.
         record(place, second, line[:200])
         await screen.until(lambda: len(rows(screen.app)) == 2)
         await screen.until(lambda: "What does she like to eat?" in detail(screen.app))
         record(place, line[200:])
         await screen.until(lambda: len(rows(screen.app)) == 3, lambda: "When does the ferry" in detail(screen.app))
         await screen.until("= Sent as predicted: 1 memory (")
-        # Whoever reads further up is left there.
+        # The position of a user who reads further up does not change.
         await screen.pilot.press("g")
         record(place, call("Thanks!", "", 0.5))
         await screen.until(lambda: len(rows(screen.app)) == 4)
@@ -93,8 +93,8 @@ async def test_a_new_turn_appears_by_itself_until_the_room_is_left(place: DiskIn
 
 
 @pytest.mark.usefixtures("tokyo")
-async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: DiskInstall) -> None:
-    """What was stored since is left out, as it is of the prediction: by its words it would come first."""
+async def test_enter_explains_a_turn_as_of_its_time_and_names_later_changes(place: DiskInstall) -> None:
+    """A memory stored later is left out, as in the prediction, although it would match best."""
     record(place, *some_turns())
     ferry = "When does the ferry to the island go? At nine."
     moments = {"created_at": minutes_ago(2), "updated_at": minutes_ago(2)}
@@ -111,7 +111,7 @@ async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Disk
 
 
 async def test_hostile_turns_are_shown_as_text_and_the_newest_are_compared(place: DiskInstall) -> None:
-    """Any other when it is looked at; lines that are broken are counted."""
+    """Other turns are compared when selected; broken lines are counted."""
     hostile = "[/foo] [bold]no[/] \x1b[31mred\x1b]0;t\x07 %s {0} [@click=app.bell()]x"
     record(place, *(call(f"Question {number}", "", 200 - number) for number in range(120)))
     broken = call("Lost", "")[:-40] + "\n"
@@ -125,12 +125,12 @@ async def test_hostile_turns_are_shown_as_text_and_the_newest_are_compared(place
 
 
 def detail(app: RoomApp) -> str:
-    """What is said of the turn under the cursor."""
+    """Return the detail of the turn under the cursor."""
     return str(app.screen.query_one("#about", Static).visual)
 
 
 async def test_a_memory_shows_the_conversation_it_came_from(place: DiskInstall) -> None:
-    """Without a chat file the command says so."""
+    """Without a chat file the command reports that."""
     record(place, *some_turns())
     talk = [
         ("user", "I see the dentist in the morning only", minutes_ago(10)),

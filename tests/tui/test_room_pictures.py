@@ -1,4 +1,4 @@
-"""What each room looks like at 120x30, and at 80x24 where its layout is another; hygiene and stores are in README."""
+"""Pictures of each room at 120x30, and at 80x24 if the layout differs; hygiene and stores are in README."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def no_install(folder: Path) -> App[Any]:
 
 
 def at_srv(install: DiskInstall) -> App[Any]:
-    """The inspector, which names another folder than that of the test, since that one always differs."""
+    """Return the inspector with a fixed path on the screen, since the folder of a test always differs."""
     app = install.app()
     app.watch(app, "sub_title", lambda title: setattr(app, "sub_title", "/srv/zeroclaw/workspace/memory/brain.db"))
     return app
@@ -90,13 +90,13 @@ PICTURES: dict[str, tuple[Make, tuple[str, ...], tuple[tuple[int, int], ...]]] =
 def test_picture(
     snap_compare: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, size: tuple[int, int]
 ) -> None:
-    # The size of the trash is another one with each SQLite.
+    # The size of the trash depends on the version of SQLite.
     monkeypatch.setattr("zeroclaw_tui.curation.journal_file.JournalFile.size", lambda file: 123_456)
     make, keys, _ = PICTURES[name]
     assert snap_compare(make(tmp_path), terminal_size=size, run_before=pressing(*keys))
 
 
 def test_picture_without_colours(snap_compare: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cursor, the bars and what is quiet can still be distinguished."""
+    """The cursor, the bars and dimmed text can still be distinguished."""
     monkeypatch.setenv("NO_COLOR", "1")
     assert snap_compare(Inspector(SRV).app(), terminal_size=SMALL, run_before=pressing("slash", QUESTION))

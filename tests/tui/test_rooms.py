@@ -1,4 +1,4 @@
-"""What every room does alike: the top line, an empty store, escape, the help, a narrow terminal, a read-only store."""
+"""Behaviour of every room: the top line, an empty store, escape, the help, a narrow terminal, a read-only store."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCREENS = {
     "stores": (("6",), "6 Stores", "1 store configured"),
     "editor": (("n",), "1 Memories", "A new memory"),
 }
-"""The keys that open it, the name that is lit, and what it says of an empty store."""
+"""The keys that open each room, its highlighted name, and its text for an empty store."""
 DIALOGS = {
     "reader": (("enter",), "1 Memories"),
     "a question": (("d",), "1 Memories"),
@@ -41,19 +41,19 @@ DIALOGS = {
 
 
 def top_line(screen: Screen) -> str:
-    """The first line, without blanks, of a picture of the screen, which shows what is below a dialog too."""
+    """Return the first line, without blanks, of a picture of the screen, which includes what is below a dialog."""
     pieces = re.findall(r'<text [^>]* y="([\d.]+)"[^>]*line-0[^>]*>(.*?)</text>', screen.app.export_screenshot())
     return "".join("".join(html.unescape(words) for _, words in pieces).split())
 
 
 async def back(screen: Screen) -> None:
-    """Leave what is open for the list, as it was at the start."""
+    """Return to the initial list from any screen."""
     await screen.press(*["escape"] * 4)
     assert screen.top is screen.browser
 
 
 async def test_every_screen_shows_the_store_and_the_six_rooms(inspector: Inspector) -> None:
-    """A narrow one shows the numbers, and the name of the current room."""
+    """A narrow terminal shows the numbers and the name of the current room."""
     async with running(inspector.app()) as screen:
         for keys, lit in [*((keys, lit) for keys, lit, _ in SCREENS.values()), *DIALOGS.values()]:
             await screen.press(*keys)
@@ -69,7 +69,7 @@ async def test_every_screen_shows_the_store_and_the_six_rooms(inspector: Inspect
             await back(screen)
 
 
-async def test_every_room_says_that_a_store_is_empty_and_escape_leads_back(tmp_path: Path) -> None:
+async def test_every_room_says_that_a_store_is_empty_and_escape_returns(tmp_path: Path) -> None:
     async with running(Inspector(tmp_path, SampleMemory()).app(), WIDE) as screen:
         for keys, _, sentence in SCREENS.values():
             await screen.press(*keys, shows=sentence)
@@ -87,7 +87,7 @@ READ_ONLY = {
 }
 
 
-async def test_where_a_store_is_only_read_each_key_that_writes_says_so(tmp_path: Path) -> None:
+async def test_each_writing_key_says_that_a_store_is_read_only(tmp_path: Path) -> None:
     kitchen = food_install(tmp_path)
     before, config = kitchen.rows(), kitchen.config_file.read_text()
     async with running(kitchen.app(read_only=True), WIDE) as screen:
@@ -105,8 +105,8 @@ async def test_where_a_store_is_only_read_each_key_that_writes_says_so(tmp_path:
 HOSTILE_NAMES = (HOSTILE[1][1], "宽字符" * 9, "k" * 3000, "line\nfeed\ttab", "")
 
 
-async def test_nothing_hostile_reaches_the_terminal_in_any_room(clean_environment: Path) -> None:
-    """Neither of memories, files, a snapshot or a change: with the cursor on each row, and in its detail."""
+async def test_no_room_sends_control_characters_to_the_terminal(clean_environment: Path) -> None:
+    """Memories, files, a snapshot and changes, with the cursor on each row and in its detail."""
     texts = [(key, content) for key, content, *_ in HOSTILE if "\udc80" not in key]
     texts += [(f"{name}{at}", HOSTILE[1][1]) for name in HOSTILE_NAMES for at in "ab"]
     rows = [meal(key, content, category=key) for key, content in texts]
@@ -119,7 +119,7 @@ async def test_nothing_hostile_reaches_the_terminal_in_any_room(clean_environmen
     write_snapshot(install, {f"{name}{at}": name for at, name in enumerate(HOSTILE_NAMES)} | {"secret": f"{SECRET}!"})
     rooms = [keys for name, (keys, *_) in SCREENS.items() if name != "editor"]
     async with running(install.app(), WIDE) as screen:
-        # Two changes with hostile rows, of one and of many.
+        # Two changes with hostile rows, one and many.
         await screen.press("d", "y", "j", "space", "j", "space", "d", "y")
         for keys in (*rooms, (":snapshot",), ("4", "j", "enter")):
             await screen.press(*keys)

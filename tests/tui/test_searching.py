@@ -1,4 +1,4 @@
-"""Searching: as the agent recalls, as a person finds, and never the answer to an old question."""
+"""Searching: recalls like the agent's, text searches, and never the results of an old query."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from zeroclaw_tui.backends import matching
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 
 
-async def test_what_the_agent_would_recall_is_ranked_with_its_numbers_and_escape_steps_out(
+async def test_a_recall_is_ranked_with_its_scores_and_escape_leaves_it(
     inspector: Inspector,
 ) -> None:
-    """Enter or down goes to the results."""
+    """Enter or down moves to the results."""
     async with running(inspector.app(), WIDE) as screen:
         await screen.press("slash", "=what to eat")
         assert screen.search_bar.value == "what to eat"
@@ -46,8 +46,8 @@ async def test_what_the_agent_would_recall_is_ranked_with_its_numbers_and_escape
         assert screen.app.is_running
 
 
-async def test_every_search_begins_as_a_recall_with_what_is_typed_right_behind_the_slash(inspector: Inspector) -> None:
-    """Also after a search by a pattern, whose text is selected so that a message replaces it."""
+async def test_every_search_begins_as_a_recall_of_the_text_after_the_slash(inspector: Inspector) -> None:
+    """Also after a pattern search, whose text is selected so that a message replaces it."""
     async with running(inspector.app(), WIDE) as screen:
         await screen.press("slash", "tab", "tab", "=rame", "enter")
         assert screen.mode == "regex"
@@ -55,7 +55,7 @@ async def test_every_search_begins_as_a_recall_with_what_is_typed_right_behind_t
         assert screen.mode == "recall"
         await screen.press("=what to eat", "enter", shows="1 lunch_2026_11")
         await screen.press("slash", "tab", "escape", "escape", "escape")
-        # A fast typist, or a paste: every key is there before the first was answered, and none acts on the list.
+        # As from a fast typist or a paste, all keys arrive before the first is handled, and none acts on the list.
         burst(screen.app, "/what?")
         await screen.until(lambda: screen.search_bar.value == "what?")
         screen.app.post_message(Paste("\nno meat\r\nno fish\n"))
@@ -63,7 +63,7 @@ async def test_every_search_begins_as_a_recall_with_what_is_typed_right_behind_t
         assert (screen.top, screen.mode) == (screen.browser, "recall")
 
 
-async def test_a_superseded_search_is_called_off_and_never_paints(
+async def test_an_outdated_search_is_cancelled_and_never_painted(
     inspector: Inspector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, search = inspector.store, inspector.store.search
@@ -74,7 +74,7 @@ async def test_a_superseded_search_is_called_off_and_never_paints(
     async def slowly(trial: Any, *more: Any, **named: Any) -> Any:
         query = trial.request.query
         asked.append(query)
-        # Like a driver whose thread goes on after the await was cancelled: an old answer still comes.
+        # Like a driver whose thread continues after the await was cancelled: an old result still arrives.
         waiting = asyncio.ensure_future(may_answer[query].wait())
         try:
             await asyncio.shield(waiting)
@@ -116,7 +116,7 @@ async def test_tab_changes_the_mode_for_the_same_text(inspector: Inspector) -> N
             assert screen.mode == mode
         await screen.press("ctrl+u", "=chopsticks or a wok")
         assert "cutlery" in screen.line(5)
-        # Any text can be searched for.
+        # Any text can be searched.
         await screen.press("tab")
         assert screen.mode == "recall"
         for words in ("The agent recalls nothing for", "Nothing contains"):
@@ -127,7 +127,7 @@ async def test_tab_changes_the_mode_for_the_same_text(inspector: Inspector) -> N
 
 
 async def test_recall_takes_the_session_and_reports_which_filters_it_ignores(inspector: Inspector) -> None:
-    """Nothing is counted by a filter that it ignores."""
+    """A filter that it ignores does not affect counts."""
     async with running(inspector.app(), WIDE) as screen:
         await screen.press("slash", "=eat", "enter", shows="shown of 245")
         await screen.press("escape")
@@ -145,8 +145,8 @@ async def test_recall_takes_the_session_and_reports_which_filters_it_ignores(ins
         screen.shows("Contains finds ", "Recall ignores the filters core, older than 30 d.")
 
 
-async def test_among_very_many_memories_recall_starts_with_enter(inspector: Inspector) -> None:
-    """Other ways to search answer while it is typed."""
+async def test_with_very_many_memories_a_recall_starts_only_with_enter(inspector: Inspector) -> None:
+    """Other search modes run while the user types."""
     store = inspector.store
     store.about = store.about._replace(rule=OwnRule("keyword only"), slow_recall_above=200)
     async with running(inspector.app(), WIDE) as screen:
@@ -178,24 +178,24 @@ TEXTS = {
 
 @pytest.fixture
 def finds(tmp_path: Path) -> Inspector:
-    """A store of memories that say more than one line shows."""
+    """A store of memories longer than a line."""
     entries = [memory(key, text, "core", at + 1.0, at + 1) for at, (key, text) in enumerate(TEXTS.items())]
     return Inspector(tmp_path, SampleMemory(entries))
 
 
 def content(screen: Screen) -> Any:
-    """The text of the memory under the cursor."""
+    """Return the text of the memory under the cursor."""
     return screen.browser.query_one("#detail-content")
 
 
 async def look_for(screen: Screen, text: str) -> None:
-    """Have another text in the bar, and wait for the list."""
+    """Set the text of the search bar and wait for the list."""
     screen.search_bar.value = text
     await screen.settle()
 
 
 async def find(screen: Screen, mode: str, text: str) -> None:
-    """Search in a mode, and wait for the list."""
+    """Search in a mode and wait for the list."""
     await screen.press("slash")
     while screen.mode != mode:
         await screen.press("tab")
@@ -203,13 +203,13 @@ async def find(screen: Screen, mode: str, text: str) -> None:
 
 
 async def go_to(screen: Screen, finds: Inspector, key: str) -> None:
-    """Put the cursor on the memory of a key."""
+    """Move the cursor to the memory of a key."""
     screen.rows.go_to(next(row.handle for row in entries_in(finds.store) if row.key == key))
     await screen.settle()
 
 
-async def test_what_was_found_is_lit_in_list_and_detail(finds: Inspector) -> None:
-    """A text, each match of a pattern, and the key where it alone has the match."""
+async def test_matches_are_highlighted_in_list_and_detail(finds: Inspector) -> None:
+    """A text, each match of a pattern, and the key if only it matches."""
     async with running(finds.app(), WIDE) as screen:
         await find(screen, "contains", "GREEN TEA")
         assert screen.mode == "contains"
@@ -218,7 +218,7 @@ async def test_what_was_found_is_lit_in_list_and_detail(finds: Inspector) -> Non
         await look_for(screen, "tea")
         await go_to(screen, finds, "tabs")
         assert lit_in(content(screen)) == ["tea"]
-        # A match further on is shown with the words before it, and the detail goes there.
+        # A later match is shown with the words before it, and the detail scrolls to it.
         await look_for(screen, "saffron")
         assert screen.rows.row_count == 2
         screen.shows("then the saffron comes")
@@ -237,8 +237,8 @@ async def test_what_was_found_is_lit_in_list_and_detail(finds: Inspector) -> Non
         assert lit_in(screen.rows) == lit_in(content(screen)) == []
 
 
-async def test_hostile_text_is_lit_where_it_is_shown_and_no_sequence_is_broken(finds: Inspector) -> None:
-    """A joiner that a script or an emoji needs stays plain next to a match; only what hides is marked."""
+async def test_matches_in_hostile_text_are_highlighted_without_splitting_sequences(finds: Inspector) -> None:
+    """A joiner needed by a script or an emoji stays unmarked beside a match; only hidden text is marked."""
     lit = {text: text for text in ("花生", "e\u0301", "tea", "gnp", "خواهم")} | {"👩": "👩\u200d🚀", "می": "می\u200c"}
     async with running(finds.app(), WIDE) as screen:
         await find(screen, "contains", "tea")
@@ -257,7 +257,7 @@ async def test_hostile_text_is_lit_where_it_is_shown_and_no_sequence_is_broken(f
         assert "1 found" in screen.line(2)
 
 
-async def test_a_half_typed_or_slow_pattern_leaves_the_list_as_it_is_and_deletes_nothing(
+async def test_an_incomplete_or_slow_pattern_keeps_the_list_and_deletes_nothing(
     finds: Inspector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(finds.app(), WIDE) as screen:
@@ -283,8 +283,8 @@ async def test_a_half_typed_or_slow_pattern_leaves_the_list_as_it_is_and_deletes
         assert len(await finds.store.list()) == len(TEXTS)
 
 
-async def test_enter_searches_for_what_was_typed_last_before_the_next_key(finds: Inspector) -> None:
-    """Marking all right after it marks what was asked for; resting fingers start a search once, by the last text."""
+async def test_enter_searches_for_the_last_text_before_the_next_key(finds: Inspector) -> None:
+    """Marking all right after it marks the new results; a pause in typing starts one search, for the last text."""
     async with running(finds.app(pace=paced(debounce=3600.0)), WIDE) as screen:
         await screen.press("slash", "tab", "=tea", "enter", "asterisk")
         assert screen.browser.view.query == "tea"

@@ -1,4 +1,4 @@
-"""Several stores of one config: what is listed and dimmed, switching, copying, and a store that goes away."""
+"""Several stores of one config: the list, dimmed commands, switching, copying, and a store that stops answering."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def inspector(tmp_path: Path) -> Inspector:
     return Inspector(tmp_path, SampleMemory(samples.sample_memories()), notes(tmp_path), NoneMemory())
 
 
-async def test_b_lists_every_store_and_fills_in_what_each_answers(inspector: Inspector) -> None:
-    """And `r` asks every store again."""
+async def test_b_lists_every_store_and_adds_their_status_as_they_answer(inspector: Inspector) -> None:
+    """`r` queries every store again."""
     inspector.answers = {
         "sqlite": StoreStatus(memories=248, badges=("keyword", "vectors", "sessions", "write")),
         "markdown": StoreStatus(memories=4, badges=("keyword", "write"), limitations={"sessions": "Lines have none."}),
@@ -58,7 +58,7 @@ async def test_b_lists_every_store_and_fills_in_what_each_answers(inspector: Ins
 
 
 async def test_enter_shows_the_other_store_and_closes_the_first(inspector: Inspector) -> None:
-    """Escape changes nothing, nor does the store that is shown. What is typed before the list is there counts."""
+    """Escape and choosing the shown store change nothing. Keys typed before the list appears count."""
     async with running(inspector.app(), WIDE) as screen:
         for key in ("escape", "q", "enter"):
             await screen.press("6")
@@ -76,7 +76,7 @@ async def test_enter_shows_the_other_store_and_closes_the_first(inspector: Inspe
         await screen.press("6", shows="● markdown")
 
 
-async def test_a_store_that_does_not_open_or_never_answers_delays_no_other(inspector: Inspector) -> None:
+async def test_an_unopenable_or_silent_store_delays_no_other(inspector: Inspector) -> None:
     inspector.refusals, inspector.answers = {"sqlite": GONE}, {"markdown": None}
     async with running(inspector.app()) as screen:
         assert isinstance(screen.top, StartRoom)
@@ -105,7 +105,7 @@ async def test_a_database_of_database_url_is_read_only_until_it_is_confirmed(ins
 
 
 class Lucid(SampleMemory):
-    """Two of its own rows, then two that only the lucid program knows."""
+    """Returns two rows of the database, then two of the lucid program."""
 
     name = "lucid"
 
@@ -128,7 +128,7 @@ DIMMED = {
 
 
 @pytest.mark.parametrize("name", [*STORES, "markdown"])
-async def test_every_command_is_there_or_says_in_a_sentence_why_not(tmp_path: Path, name: str) -> None:
+async def test_every_command_is_available_or_says_why_not(tmp_path: Path, name: str) -> None:
     store = notes(tmp_path) if name == "markdown" else STORES[name]()
     async with running(Inspector(tmp_path, store).app(), WIDE) as screen:
         reasons = {one.id: why for one in BROWSER_COMMANDS if (why := screen.browser.why_dimmed(one.id)) is not None}
@@ -140,12 +140,12 @@ async def test_every_command_is_there_or_says_in_a_sentence_why_not(tmp_path: Pa
                 assert (screen.browser.check_action(command.id, ()) is None) == is_dimmed
 
 
-async def test_where_nothing_is_stored_each_key_says_so(tmp_path: Path) -> None:
+async def test_each_key_says_that_the_none_backend_stores_nothing(tmp_path: Path) -> None:
     async with running(Inspector(tmp_path, NoneMemory()).app()) as screen:
         screen.shows("This backend stores no memories.", 'Set memory.backend to "sqlite" in config.toml')
         screen.shows("6 choose another store")
         assert "backend none" in screen.line(1)
-        assert ".zeroclaw" in screen.line(0), "it names the config that says so"
+        assert ".zeroclaw" in screen.line(0), "it must name the config"
         for key in ("slash", "F", "e", "d", "n", "u", "o", "y"):
             unsaid(screen.app)
             await screen.press(key, shows="This backend stores no memories.")
@@ -153,7 +153,7 @@ async def test_where_nothing_is_stored_each_key_says_so(tmp_path: Path) -> None:
 
 
 async def test_markdown_says_in_each_room_what_it_lacks_and_its_content_can_be_edited(tmp_path: Path) -> None:
-    """The same notice does not pile up."""
+    """The same notice is not repeated."""
     async with running(Inspector(tmp_path, notes(tmp_path), embeds=False).app(), WIDE) as screen:
         await screen.press(":re-embed", ":re-embed", ":re-embed")
         assert screen.said.startswith("Not here: Markdown memory has no vectors")
@@ -186,8 +186,8 @@ async def test_rows_of_lucid_are_marked_and_cannot_be_changed(tmp_path: Path) ->
 BANNER = "✗ The server at db:5432 went away. Start it again, then r."
 
 
-async def test_a_store_that_fails_leaves_what_is_on_the_screen_and_r_brings_it_back(inspector: Inspector) -> None:
-    """Every key that asks the store fails into the one banner. What is wrong is never markup."""
+async def test_a_failing_store_keeps_the_screen_and_r_reconnects(inspector: Inspector) -> None:
+    """The error of every key is shown in the same banner. Error text is never parsed as markup."""
     store = inspector.store
     async with running(inspector.app(), WIDE) as screen:
         store.failure = GONE
@@ -207,7 +207,7 @@ async def test_a_store_that_fails_leaves_what_is_on_the_screen_and_r_brings_it_b
         store.failure = None
         await screen.press("enter", "r")
         assert "found" in screen.line(2)
-        # What is typed in the editor stays, and is saved later.
+        # Text typed in the editor stays and is saved later.
         await screen.press("e")
         area = screen.top.query_one(TextArea)
         area.focus()
@@ -222,7 +222,7 @@ async def test_a_store_that_fails_leaves_what_is_on_the_screen_and_r_brings_it_b
         assert any(entry.content == "Typed with care." for entry in entries_in(store))
 
 
-async def test_it_comes_back_by_itself_when_a_poll_is_answered(inspector: Inspector) -> None:
+async def test_a_store_that_answers_a_poll_again_is_used_again(inspector: Inspector) -> None:
     app = inspector.app(pace=paced(poll=0.02))
     async with running(app, WIDE, rests=False) as screen:
         await screen.until("245 memories")
@@ -234,9 +234,9 @@ async def test_it_comes_back_by_itself_when_a_poll_is_answered(inspector: Inspec
         await screen.until(lambda: "went away" not in screen.text)
 
 
-async def test_a_listing_that_never_came_says_so_and_comes_later(inspector: Inspector) -> None:
+async def test_a_missing_first_listing_is_reported_and_loaded_later(inspector: Inspector) -> None:
     inspector.store.failure = GONE
-    # A key waits so long for the first rows, which do not come.
+    # The time that a key waits for the first rows, which do not arrive.
     app = inspector.app(pace=paced(overdue=0.1))
     async with running(app, WIDE, rests=False) as screen:
         await screen.until("The store does not answer.")
@@ -250,7 +250,7 @@ CORE = "# Memory\n\n- Likes ramen\n  and rust,\n  in this order.\n- Timezone is 
 
 
 async def test_lines_of_notes_are_deleted_undone_and_written(tmp_path: Path) -> None:
-    """A line's id is its place: after an undo above it another line is there, which nobody marked."""
+    """A line's id is its position: after an undo above it the position has another line, which is not marked."""
     file = tmp_path / "MEMORY.md"
     file.write_text(CORE)
     async with running(Inspector(tmp_path, MarkdownMemory(tmp_path), embeds=False).app()) as screen:
@@ -259,14 +259,14 @@ async def test_lines_of_notes_are_deleted_undone_and_written(tmp_path: Path) -> 
         await screen.press("G", "space", shows="● 1 marked")
         await screen.press("u", shows="5 memories", hides="marked")
         assert file.read_text() == CORE
-        # A new line gets the key and the file that are typed; what notes do not keep cannot be typed.
+        # A new line gets the typed key and file; fields that notes cannot save cannot be typed.
         await screen.press("n", shows=("A new memory", "session Markdown files keep no session."))
         await screen.press("=ramen", "tab", "tab", "=Likes ramen.", "ctrl+s", shows="6 memories")
         assert file.read_text() == CORE + "\n- **ramen**: Likes ramen.\n"
 
 
-async def test_a_store_that_opens_late_does_not_take_the_other_from_under_an_editor(tmp_path: Path) -> None:
-    """What is typed in the meantime is saved into the store it was begun in."""
+async def test_a_store_that_opens_late_does_not_replace_the_one_being_edited(tmp_path: Path) -> None:
+    """Text typed meanwhile is saved in the store in which the edit began."""
     inspector = Inspector(tmp_path)
     inspector.stores["postgres"], inspector.late = SampleMemory(samples.sample_memories()), "postgres"
     async with running(inspector.app(), WIDE) as screen:
@@ -285,7 +285,7 @@ async def test_a_store_that_opens_late_does_not_take_the_other_from_under_an_edi
 
 
 async def test_c_copies_the_shown_store_into_the_one_under_the_cursor(tmp_path: Path) -> None:
-    """With a plan that says what gets lost, and an outcome that was verified; the source keeps every byte."""
+    """The plan names the losses, the result is verified, and the source keeps every byte."""
     install = DiskInstall(tmp_path, [{"key": "tz", "content": "EST it is"}, {"key": "food", "content": "ramen it is"}])
     notes = install.write("MEMORY.md", "- Likes ramen.\n- Timezone is EST.\n- Runs on Sundays.\n")
     before = install.database.read_bytes()

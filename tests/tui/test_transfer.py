@@ -1,4 +1,4 @@
-"""Exporting and importing from the palette: what is asked, what is done, what can be undone."""
+"""Export and import from the palette: questions, results and undo."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def place(clean_environment: Path) -> DiskInstall:
 
 
 def exported(file: Path, contents: dict[str, str]) -> Path:
-    """A JSONL of ours with these memories."""
+    """Write a JSONL export with these memories."""
     plain = {"category": "core", "created_at": MOMENT, "updated_at": MOMENT}
     rows = [plain | {"id": f"import-{key}", "key": key, "content": text} for key, text in contents.items()]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -41,14 +41,14 @@ async def type_path(screen: Screen, path: Path | str) -> None:
 
 
 async def import_from(screen: Screen, path: Path) -> None:
-    """Name the file, and wait until something is asked or reported."""
+    """Type the path of a file and wait for a question or a message."""
     await screen.command("import_file")
     await type_path(screen, path)
     await screen.press("enter")
 
 
 async def test_the_memories_of_the_list_are_exported_in_the_format_of_the_file_name(place: DiskInstall) -> None:
-    """A file that is there is only replaced when a person says so; one that cannot be written is reported."""
+    """An existing file is replaced only after a confirmation; an unwritable one is reported."""
     home = place.config_dir.parent
     there = home / "zeroclaw-memories-2026-11-22.jsonl"
     there.write_text("mine", encoding="utf-8")
@@ -85,11 +85,11 @@ POLICIES = {
     "o": ("Allergic to cats.", {"pet"}),
     "r": ("Allergic to peanuts.", {"pet", "food (imported 499a)"}),
 }
-"""Skip, overwrite, rename: what is there of food then, and which keys are new."""
+"""Skip, overwrite, rename: the resulting content of food, and the new keys."""
 
 
 async def test_a_file_is_imported_by_the_chosen_policy_and_undone(place: DiskInstall) -> None:
-    """Never by accident; and a file of another shape is one sentence."""
+    """An import needs a confirmation, and an invalid file is reported in one sentence."""
     path = exported(place.root / "in.jsonl", {"pet": "Has a cat", "food": "Allergic to cats."})
     before = place.contents()
     async with running(place.app()) as screen:
@@ -116,8 +116,8 @@ async def test_a_file_is_imported_by_the_chosen_policy_and_undone(place: DiskIns
     assert place.contents() == before
 
 
-async def test_a_flagged_text_is_imported_on_request_and_the_answers_stay_in_sight(place: DiskInstall) -> None:
-    """However much gets lost."""
+async def test_a_flagged_text_is_imported_on_request_and_the_choices_stay_visible(place: DiskInstall) -> None:
+    """Even with a long list of losses."""
     door = {"name": "door", "entityType": "fact", "observations": ["password: hunter2-hunter2-hunter2"]}
     bees = {"name": "bees", "entityType": "fact", "observations": ["they live in the roof"]}
     server, mem0 = place.root / "memory.json", place.root / "mem0.json"

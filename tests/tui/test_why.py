@@ -1,4 +1,4 @@
-"""Why a memory is recalled or not: the stages, the prompt, other settings, the message, and the ways in and out."""
+"""The why room: stages, prompt, other settings, message, and how it is opened and left."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def aged(tmp_path: Path) -> DiskInstall:
 TABS = {"x": "“cutlery” is not in the prompt", "w": "settings not modified", "P": "3 memories are put before"}
 
 
-async def test_each_tab_is_a_key_and_a_click_away_with_message_and_memory(kitchen: DiskInstall) -> None:
-    """The message is typed once, and its text is selected; escape goes a step out at a time."""
+async def test_each_tab_opens_by_key_or_click_with_the_same_message_and_memory(kitchen: DiskInstall) -> None:
+    """The message is typed once and its text selected; escape leaves one step at a time."""
     async with running(kitchen.why("prompt", "cutlery")) as screen:
         for key, words in TABS.items():
-            # From the stages what-if would try the advice.
+            # From the stages, w would try the advice in what-if.
             await screen.press("P", key, shows=words)
             assert MESSAGE in screen.line(1)
         await screen.press("P")
@@ -48,7 +48,7 @@ async def test_each_tab_is_a_key_and_a_click_away_with_message_and_memory(kitche
         assert "settings not modified" in screen.text or "Nothing is recalled" in screen.text
         await screen.press("slash", "escape")
         assert screen.app.given == []
-        # Keys that come in one burst go where they were meant to.
+        # Keys of one burst reach the intended tabs.
         burst(screen.app, "/allergic\rP")
         await screen.until("put before “allergic”")
         await screen.settle()
@@ -70,7 +70,7 @@ async def test_the_list_opens_each_tab_with_its_message_and_follows_another_vers
             screen.shows(words, "❯ --eat")
             await screen.press("escape")
             assert screen.top is screen.browser
-        # What begins like an option is none in the line for a shell.
+        # A key that looks like an option is quoted as a key in the shell line.
         await screen.press("x", "question_mark", "=why this memory", "ctrl+y", "escape")
         assert re.fullmatch(r"zeroclaw memory explain --query=--eat --config-dir \S+ -- '-v  x'", screen.app.clipboard)
         await screen.press("P", "p", "home", "enter", shows="scoring 0.1.7", hides="[/Memory context]")
@@ -78,7 +78,7 @@ async def test_the_list_opens_each_tab_with_its_message_and_follows_another_vers
         assert "0.1.7" in screen.line_with("scoring profile")
         await screen.press("escape")
         assert "scoring 0.1.7" in screen.line(1)
-        # What is similar; a message that is typed next is a recall again.
+        # Similar memories; a message typed next is a recall again.
         await screen.press("slash", "ctrl+u", "=cutlery", "tab", "enter", "s")
         assert screen.mode == "similar"
         assert "Bought new chopsticks." in screen.line(2)
@@ -87,7 +87,7 @@ async def test_the_list_opens_each_tab_with_its_message_and_follows_another_vers
     assert not screen.said.startswith("Not here")
 
 
-async def test_a_late_answer_is_dropped_and_leaving_waits_for_none(
+async def test_a_late_result_is_dropped_and_leaving_does_not_wait(
     kitchen: DiskInstall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(kitchen.why("explain", "cutlery")) as screen:
@@ -116,7 +116,7 @@ async def test_a_late_answer_is_dropped_and_leaving_waits_for_none(
         await screen.settle()
 
 
-async def test_a_failure_leaves_the_answer_on_the_screen_and_r_tries_again(
+async def test_a_failure_keeps_the_result_on_screen_and_r_tries_again(
     kitchen: DiskInstall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(*_: Any, **__: Any) -> Any:
@@ -139,7 +139,7 @@ async def test_a_failure_leaves_the_answer_on_the_screen_and_r_tries_again(
 
 
 async def test_the_title_is_the_answer_and_every_stage_has_its_line(kitchen: DiskInstall) -> None:
-    """Advice is only given where it was seen to help: `w` tries its number at once, and then the memory is in."""
+    """Advice is given only if it was tested to help: `w` tries its number at once, and the memory is injected."""
     async with running(kitchen.why("explain", "cutlery"), WIDE) as screen:
         screen.shows("“cutlery” is not in the prompt for “what does she like to eat?”", "Bought new chopsticks")
         screen.shows("R re-embed it")
@@ -153,7 +153,7 @@ async def test_the_title_is_the_answer_and_every_stage_has_its_line(kitchen: Dis
         await screen.press("backslash", shows="“cutlery” is not in the prompt", hides="tried")
 
 
-async def test_it_waits_for_a_message_and_says_where_a_memory_is_chosen(kitchen: DiskInstall) -> None:
+async def test_the_room_asks_for_a_missing_message_or_memory(kitchen: DiskInstall) -> None:
     async with running(kitchen.why("explain", "cutlery", "")) as screen:
         screen.shows("Why “cutlery” is recalled, or not", "For which message?")
         await screen.press("=eat/ xwq?", "enter", shows="“cutlery” is not in the prompt for “eat/ xwq?”")
@@ -161,13 +161,13 @@ async def test_it_waits_for_a_message_and_says_where_a_memory_is_chosen(kitchen:
     async with running(kitchen.why("explain")) as screen:
         screen.shows("Which memory?")
         await screen.press("w", "x", shows="“assistant_resp_9f3c” is not in the prompt")
-    # From a memory that was replaced it leads to the newer one.
+    # For a superseded memory x opens the newer one.
     async with running(kitchen.why("explain", "old_diet"), WIDE) as screen:
         screen.shows("✗ superseded", "x look at the newer one")
         await screen.press("x", shows="“fav_food” is in the prompt")
 
 
-async def test_after_an_embedding_or_an_edit_the_stages_are_shown_again(kitchen: DiskInstall) -> None:
+async def test_the_stages_are_updated_after_an_embedding_or_an_edit(kitchen: DiskInstall) -> None:
     content = "Bought new chopsticks. She would like a wok as well."
     kitchen.embedder.vectors[content] = (0.0, 0.0, 1.0, 0.0)
     async with running(kitchen.why("explain", "cutlery", SHOPPING), WIDE) as screen:
@@ -182,7 +182,7 @@ async def test_after_an_embedding_or_an_edit_the_stages_are_shown_again(kitchen:
     assert screen.app.given == [True]
 
 
-async def test_what_hides_is_made_visible_in_every_tab_and_copied_as_it_is(kitchen: DiskInstall) -> None:
+async def test_hidden_text_is_visible_in_every_tab_and_copied_unchanged(kitchen: DiskInstall) -> None:
     app = kitchen.why("explain", installs.HOSTILE_KEY, installs.HOSTILE_MESSAGE, session="s \x1b[31m\u202e")
     async with running(app, WIDE) as screen:
         screen.shows("[/foo]")
@@ -198,8 +198,8 @@ async def test_what_hides_is_made_visible_in_every_tab_and_copied_as_it_is(kitch
 FIRST = "- dinner_plans: What does she like to eat on Friday? Dumplings."
 
 
-async def test_the_prompt_is_shown_as_it_is_sent_and_copied_exactly(kitchen: DiskInstall) -> None:
-    """As many characters as the screen says, and the empty line at its end too; an empty one says what helps."""
+async def test_the_prompt_is_shown_as_sent_and_copied_exactly(kitchen: DiskInstall) -> None:
+    """The copy has the displayed number of characters, including the final blank line; an empty prompt gives advice."""
     async with running(kitchen.why("prompt"), WIDE) as screen:
         lines = [line.rstrip() for line in screen.text.splitlines()]
         assert " 3 memories are put before “what does she like to eat?”" in lines
@@ -218,7 +218,7 @@ async def test_the_prompt_is_shown_as_it_is_sent_and_copied_exactly(kitchen: Dis
 
 
 async def choose(screen: Screen, name: str) -> None:
-    """Move to the setting of this name."""
+    """Move the cursor to the setting with this name."""
     await screen.press("home")
     for _ in range(20):
         if chosen(screen).startswith(name):
@@ -228,12 +228,14 @@ async def choose(screen: Screen, name: str) -> None:
 
 
 def chosen(screen: Screen) -> str:
-    """The line of the setting that is chosen, without what is next to it."""
+    """Return the line of the selected setting, without the text beside it."""
     return next((line[1:40] for line in screen.text.split("\n") if line.startswith("▌")), "")
 
 
-async def test_what_if_begins_with_the_recall_as_it_is_and_names_who_enters_and_who_leaves(aged: DiskInstall) -> None:
-    """Headline, the mark with its word, what the setting was, and the line that moved."""
+async def test_what_if_begins_with_the_current_recall_and_lists_entering_and_leaving_memories(
+    aged: DiskInstall,
+) -> None:
+    """Headline, the mark with its word, the previous value, and the moved line."""
     async with running(aged.why("what_if"), WIDE) as screen:
         screen.shows("injected 3 · 5 recalled · settings not modified")
         assert "✓ stays" in screen.line_with("Allergic to peanuts")
@@ -256,12 +258,12 @@ async def test_what_if_begins_with_the_recall_as_it_is_and_names_who_enters_and_
         assert "5 → 1" in chosen(screen)
         assert "no longer recalled" in screen.line_with("fav_food")
         assert "sp_9f" in screen.line_with("○ lost")
-        # Numbers are stepped to their ends, and typed.
+        # Numbers are stepped to their limits, and typed.
         await choose(screen, "vector weight")
         for keys, value in ((["left"], "0.65"), (["plus"] * 2, "0.75"), (["left"] * 16, "0.00")):
             await screen.press(*keys, shows=f"0.70 → {value}")
         await screen.press("enter", "=0.33", "enter", shows="0.70 → 0.33")
-        # In a small terminal settings and list are both in sight.
+        # In a small terminal settings and list are both visible.
         await screen.press("backslash")
         await screen.pilot.resize_terminal(40, 15)
         for name in ("vector weight", "threshold", "limit", "injection rule"):
@@ -270,8 +272,8 @@ async def test_what_if_begins_with_the_recall_as_it_is_and_names_who_enters_and_
     assert aged.config_file.read_text() == CONFIG
 
 
-async def test_words_go_through_their_choices_or_are_chosen_from_all(aged: DiskInstall) -> None:
-    """All are reset at once. A profile is only modified: the library scores as before."""
+async def test_choices_are_stepped_through_or_chosen_from_a_list(aged: DiskInstall) -> None:
+    """All are reset at once. A changed profile is only a trial: the library scores as before."""
     changes = {"search mode": "hybrid → bm25", "scoring profile": "0.7.5 → 0.8.3", "session": "any → telegram_12345"}
     async with running(aged.why("what_if"), WIDE) as screen:
         for name, change in changes.items():
@@ -291,10 +293,10 @@ async def test_words_go_through_their_choices_or_are_chosen_from_all(aged: DiskI
         assert "off → on" in chosen(screen)
 
 
-async def test_the_list_has_its_own_cursor_and_of_many_keys_the_last_counts(
+async def test_the_list_has_its_own_cursor_and_only_the_last_of_many_keys_counts(
     aged: DiskInstall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The settings still follow the keys that change them, the threshold is no row, and the store is asked once."""
+    """Keys that change settings still work, the threshold line is no row, and the store is queried once."""
     asked: list[Any] = []
     async with running(aged.why("what_if"), WIDE) as screen:
         with monkeypatch.context() as noting:
@@ -311,8 +313,8 @@ async def test_the_list_has_its_own_cursor_and_of_many_keys_the_last_counts(
     assert screen.app.given == [False]
 
 
-async def test_settings_that_do_nothing_say_so(tmp_path: Path) -> None:
-    """Nine in ten installs have no vectors: no vector column, and weights that change nothing."""
+async def test_settings_without_effect_say_so(tmp_path: Path) -> None:
+    """Nine of ten installs have no vectors: no vector column, and weights without effect."""
     kitchen = aged_install(tmp_path, vectors=False)
     async with running(kitchen.why("what_if"), WIDE) as screen:
         screen.shows("▲ The weights do nothing while only keywords are searched.")
@@ -325,17 +327,17 @@ async def test_settings_that_do_nothing_say_so(tmp_path: Path) -> None:
         await choose(screen, "threshold")
         await screen.press("enter", "=0.9", "enter")
         assert "− leaves" in screen.line_with("eat ramen")
-    # ZeroClaw <= 0.7.4 lets a double quote break the search: what a later one finds is another thing to ask.
+    # In ZeroClaw <= 0.7.4 a double quote breaks the search, so a later version needs another search.
     kitchen.profile = "0.7.4"
     async with running(kitchen.why("what_if", message='a "ramen" plate'), WIDE) as screen:
         await choose(screen, "scoring profile")
         await screen.press("enter", "end", "enter", shows=("0.7.4 → 0.8.4", "She does like ramen"))
 
 
-async def test_the_difference_is_shown_and_written(tmp_path: Path) -> None:
-    """Comments stay, the backup is the file of before, and the library scores by what was written.
+async def test_the_difference_is_shown_and_saved(tmp_path: Path) -> None:
+    """Comments stay, the backup is the previous file, and the library scores by the new values.
 
-    Leaving the question writes nothing; what the config does not hold is named, and stays a trial.
+    Cancelling the question writes nothing; settings that are not in the config are named and stay a trial.
     """
     aged = aged_install(tmp_path, profile="0.8.4")
     async with running(aged.why("what_if"), WIDE) as screen:
@@ -355,7 +357,7 @@ async def test_the_difference_is_shown_and_written(tmp_path: Path) -> None:
         assert screen.app.library.settings.threshold == 0.25
         screen.shows("5 → 6")
         screen.says(f"`zeroclaw onboard --config-dir {aged.config_dir} --restore` restores the previous one.")
-        # A config that another hand changes while it is asked about is not written over.
+        # A config changed by another program during the question is not overwritten.
         await screen.press("up", "up", "left", "W")
         aged.config_file.write_text(written + "# another hand\n")
         await screen.press("y", says="changed")

@@ -1,4 +1,4 @@
-"""Each widget alone in a terminal: lists and the detail of a memory; and numbers, times and text as they show them."""
+"""Widgets alone in a terminal: lists, the detail of a memory, and their format of numbers, times and text."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 
 def memory(number: int, content: str = "", **parts: Any) -> MemoryEntry:
-    """A memory of eight months ago whose handle is its number."""
+    """Return a memory of eight months ago whose handle is its number."""
     text = content or f"What was said at {number}"
     plain = MemoryEntry(f"id-{number}", f"key_{number}", text, "core", "2026-03-02T09:14:12+00:00", handle=number)
     return replace(plain, size=len(text.encode()), **parts)
 
 
 def scored(rank: int, score: float | None, **parts: Any) -> ScoredEntry:
-    """A result whose memory has its rank as handle."""
+    """Return a result whose memory has the rank as handle."""
     return replace(ScoredEntry(memory(rank), rank, score, stage="hybrid"), **parts)
 
 
 def recalled(results: Sequence[ScoredEntry], profile: str = "0.6.2", **parts: Any) -> RecallResult:
-    """A recall of these results with a threshold of 0.4."""
+    """Return a recall of these results with a threshold of 0.4."""
     request = RecallRequest("what does she like", as_of="2026-11-20T12:00:00+00:00")
     plain = (request, "sqlite", "brain.db", profile, "assumed", "hybrid", (0.7, 0.3), 0.4, "0..1", tuple(results))
     return replace(RecallResult(*plain), **parts)
 
 
 def hybrid_recall() -> RecallResult:
-    """Three injected, one skipped above the threshold, two below it, one withheld."""
+    """Return three injected results, one skipped above the threshold, two below it, and one withheld."""
     first = scored(1, 0.86, vector_score=0.91, keyword_score=0.74, keyword_raw=4.31, vector_rank=1, keyword_rank=2)
     return recalled(
         [
@@ -64,7 +64,7 @@ def hybrid_recall() -> RecallResult:
 
 
 class WidgetApp(App[None]):
-    """An app of one widget that notes which rows it asks for."""
+    """An app with one widget that records the requested rows."""
 
     def __init__(self, widget: Widget) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class WidgetApp(App[None]):
 
 @asynccontextmanager
 async def showing(widget: Any, width: int = 80, height: int = 24) -> AsyncIterator[tuple[WidgetApp, Pilot[None]]]:
-    """The widget with the focus."""
+    """Run an app with the widget, which has the focus."""
     app = WidgetApp(widget)
     async with app.run_test(size=(width, height)) as pilot:
         if isinstance(widget, MemoryList):
@@ -96,11 +96,11 @@ async def showing(widget: Any, width: int = 80, height: int = 24) -> AsyncIterat
 
 
 def lines_of(widget: Widget) -> list[str]:
-    """The lines of a widget as they are painted now."""
+    """Return the lines of a widget as painted now."""
     return [widget.render_line(y).text.rstrip() for y in range(widget.size.height)]
 
 
-async def test_a_list_shows_its_columns_and_as_wide_as_it_is_at_any_width() -> None:
+async def test_a_list_shows_its_columns_and_fills_any_width() -> None:
     rows = MemoryList()
     async with showing(rows, 140) as (_, pilot):
         rows.show_page(
@@ -126,7 +126,7 @@ async def test_a_list_shows_its_columns_and_as_wide_as_it_is_at_any_width() -> N
             assert "memory" in lines_of(rows)[0]
 
 
-async def test_the_cursor_stays_on_its_memory_or_else_on_its_place() -> None:
+async def test_the_cursor_stays_on_its_memory_or_else_at_its_position() -> None:
     rows = MemoryList()
     async with showing(rows) as (_, pilot):
         rows.show_page([memory(number) for number in range(200)])
@@ -141,7 +141,7 @@ async def test_the_cursor_stays_on_its_memory_or_else_on_its_place() -> None:
         rows.show_order(list(range(5)))
         await pilot.pause()
         assert rows.cursor == 4
-        # The same query again keeps the memory; another one starts at the top.
+        # The same query keeps the selected memory; another one starts at the top.
         found = hybrid_recall()
         rows.show_results(found)
         await pilot.press("g", "j", "j")
@@ -156,7 +156,7 @@ async def test_the_cursor_stays_on_its_memory_or_else_on_its_place() -> None:
         assert not "".join(lines_of(rows)).strip()
 
 
-async def test_the_end_of_a_million_rows_is_one_key_away_and_the_scrollbar_reaches_its_middle() -> None:
+async def test_key_and_scrollbar_reach_the_end_and_middle_of_a_million_rows() -> None:
     rows = MemoryList()
     async with showing(rows) as (app, pilot):
         rows.show_order(array("q", range(1_000_000)))
@@ -175,7 +175,7 @@ async def test_the_end_of_a_million_rows_is_one_key_away_and_the_scrollbar_reach
         assert rows.scroll_offset.y in app.wanted[-1].handles
 
 
-async def test_a_hybrid_recall_shows_parts_the_threshold_as_a_line_and_reasons_in_words() -> None:
+async def test_a_hybrid_recall_shows_partial_scores_a_threshold_line_and_reasons() -> None:
     rows = MemoryList()
     async with showing(rows, 95, 12) as (_, pilot):
         rows.show_results(hybrid_recall())
@@ -200,7 +200,7 @@ async def test_a_hybrid_recall_shows_parts_the_threshold_as_a_line_and_reasons_i
 
 
 async def test_the_bold_number_is_the_one_that_is_compared_with_the_threshold() -> None:
-    """After decay or rerank the score before it is in front; one that rounds to the threshold has more digits."""
+    """After decay or rerank the earlier score is first; a score that rounds to the threshold has more digits."""
     results = [
         scored(1, 0.9, decayed=0.9, injected=True),
         scored(2, 0.7, decayed=0.6, injected=True),
@@ -219,7 +219,7 @@ async def test_the_bold_number_is_the_one_that_is_compared_with_the_threshold() 
 
 @settings(deadline=None)
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=8), st.floats(0, 1))
-def test_all_above_the_line_reach_the_threshold_and_none_below(scores: list[float | None], threshold: float) -> None:
+def test_the_threshold_line_separates_scores_exactly(scores: list[float | None], threshold: float) -> None:
     line = threshold_line([scored(rank, score) for rank, score in enumerate(scores, 1)], threshold)
     if line is not None:
         assert all(score is None or score >= threshold for score in scores[:line])
@@ -227,7 +227,7 @@ def test_all_above_the_line_reach_the_threshold_and_none_below(scores: list[floa
         assert line < len(scores)
 
 
-async def test_all_a_memory_has_is_shown_and_what_it_lacks_is_absent() -> None:
+async def test_the_detail_shows_exactly_the_fields_of_a_memory() -> None:
     detail = MemoryDetail()
     parts = {"session_id": "telegram_12345", "agent": "main", "namespace": "home", "kind": "semantic:fact"}
     numbers = {"importance": 0.7, "pinned": True, "embedding_dimensions": 1536, "superseded_by": "id-9"}
@@ -248,7 +248,7 @@ async def test_all_a_memory_has_is_shown_and_what_it_lacks_is_absent() -> None:
         await pilot.pause()
         for word in ("vector", "session", "agent", "pinned", "importance", "kind", "superseded", "final"):
             assert word not in screen_words(app)
-        # Of a huge memory the beginning is shown; the whole of an excerpt keeps the place of reading.
+        # Only the beginning of a huge memory is shown; the whole text of an excerpt keeps the scroll position.
         content = "今日は " * 700_000
         detail.show(memory(3, content), None, None)
         await pilot.pause()
@@ -267,11 +267,11 @@ async def test_all_a_memory_has_is_shown_and_what_it_lacks_is_absent() -> None:
 
 
 def sentences(result: ScoredEntry, recall: RecallResult | None = None) -> list[str]:
-    """What the detail says of a score."""
+    """Return the sentences of the detail about a score."""
     return ["".join(text for text, _ in line) for line in score_lines(result, recall or recalled([result]))]
 
 
-def test_the_numbers_are_this_results_own() -> None:
+def test_the_detail_shows_the_numbers_of_its_result() -> None:
     recall = hybrid_recall()
     assert sentences(recall.results[0], recall) == [
         "final 0.86; x shows how it was made",
@@ -288,7 +288,7 @@ def test_the_numbers_are_this_results_own() -> None:
     assert "✗ withheld from the agent: exfil_curl" in sentences(recall.withheld[0], recall)
 
 
-def test_rule_decay_and_moment_are_named_only_where_they_are_others() -> None:
+def test_rule_decay_and_time_are_named_only_if_not_the_default() -> None:
     for stage, score, words in (("like", 1.0, "final 1.00: by the rule of like (0..1)"), ("recent", None, "no score")):
         other = scored(1, score, stage=stage)
         assert sentences(other, recalled([other], "0.7.5", mode=stage))[0] == words
@@ -308,7 +308,7 @@ COLUMNS: tuple[Column[tuple[str, int]], ...] = (
 )
 
 
-async def test_a_list_of_things_is_moved_in_by_keys_and_keeps_its_row() -> None:
+async def test_keys_move_in_a_list_of_items_and_its_row_is_kept() -> None:
     things = [(f"thing {number}", number) for number in range(100)]
     table = TableList(COLUMNS, things, key=lambda thing: thing[0], empty="Nothing was found. [b]r[/b] looks again.")
     async with showing(table, 60, 21) as (_, pilot):
@@ -363,19 +363,19 @@ def test_an_age_has_one_unit(timestamp: str, age: str) -> None:
 @settings(deadline=None)
 @given(AWKWARD, AWKWARD, st.integers(1, 40))
 def test_fitted_columns_stay_aligned_side_by_side(left: str, right: str, cells: int) -> None:
-    """A joiner at the edge of one column must not swallow a cell of the next."""
+    """A joiner at the end of one column must not remove a cell of the next."""
     columns = fit(left, cells), fit(right, cells, "right")
     assert cell_len("│".join(columns)) == cells + 1 + cell_len(columns[1]) == 2 * cells + 1
 
 
-def test_what_does_not_fit_ends_in_an_ellipsis_at_a_whole_character() -> None:
+def test_cut_text_ends_with_an_ellipsis_after_a_whole_character() -> None:
     assert fit("Allergic to peanuts", 9) == "Allergic…"
     assert fit("今日は寿司", 6) == "今日… "
     assert fit("37 B", 6, "right") == "  37 B"
     assert fit("x" * 5_000_000, 4) == "xxx…"
 
 
-def test_bar_counts_in_eighths() -> None:
+def test_a_bar_is_drawn_in_eighths() -> None:
     for value, drawn in ((1.0, "████"), (0.5, "██  "), (0.0, "    "), (0.0001, "▏   "), (7.0, "████")):
         assert bar(value, 4) == drawn
     assert bar(None, 4) == bar(float("nan"), 4) == "–   "
