@@ -1,4 +1,4 @@
-"""Databases of any size for the benches, with ZeroClaw's own tables."""
+"""Databases of any size for the benchmarks, with ZeroClaw's own tables."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ CATEGORIES = ("core", "daily", "conversation", "project_notes")
 
 
 def make_store(path: Path, rows: int, dimensions: int = 0, seed: int = 7, *, littered: bool = False) -> Path:
-    """A G4 database of `rows` memories of 8 to 40 Zipf-like words, with random float32 vectors if asked.
+    """Create a G4 database of `rows` memories of 8 to 40 Zipf-distributed words, with random float32 vectors if asked.
 
-    Of many rows some are alike, as all words come out of one pool; not so in a littered one, which has a few in
-    a hundred that are repeated, nearly repeated, secret or superseded.
+    With many rows some are similar, since all words come from one pool; a littered database has no such rows, but a
+    few per hundred that are duplicates, near duplicates, secret or superseded.
     """
     if path.exists():
         return path
@@ -27,7 +27,7 @@ def make_store(path: Path, rows: int, dimensions: int = 0, seed: int = 7, *, lit
     vectors = np.random.default_rng(seed)
 
     def vector() -> bytes | None:
-        # Like embeddings of one language, all of them lean to one side.
+        # Like embeddings of one language, all have a common direction.
         return (vectors.standard_normal(dimensions, dtype=np.float32) + np.float32(0.3)).tobytes() or None
 
     weights = [1 / (rank + 1) for rank in range(len(WORDS))]
@@ -62,7 +62,7 @@ def _row(number: int, chance: random.Random, pool: list[str], vector: bytes | No
 
 
 def _litter(connection: sqlite3.Connection) -> None:
-    """Of each hundred memories, one says the same as another, one nearly the same; a few hold a secret, or are over."""
+    """Of each hundred memories make one a duplicate, one a near duplicate, and a few secret or superseded."""
     said = {
         "n.rowid % 100 = 1": "(SELECT content FROM memories o WHERE o.rowid = n.rowid / 3 + 2)",
         "n.rowid % 100 = 2": "(SELECT content || ' again' FROM memories o WHERE o.rowid = n.rowid / 2 + 3)",

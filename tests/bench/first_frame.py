@@ -1,10 +1,10 @@
-"""First frame and key-to-screen in a real pty, each against its own yardstick, run in turn.
+"""Time from start to first frame and from key to screen in a real pty, compared with a baseline, run alternately.
 
     python tests/bench/first_frame.py [--rows 1000000] [--runs 7]
 
-Yardsticks: an empty Textual app, and the same inspector on 1,000 rows. "First frame" is the screen's own first text,
-"memories" the first row of the list. Next to the time is the processor's time of all threads, which holds on a
-loaded machine too. All programs run from bytecode, as installed ones do, whatever PYTHONDONTWRITEBYTECODE says here.
+Baselines: an empty Textual app, and the same inspector on 1,000 rows. "First frame" is the screen's own first text,
+"memories" the first row of the list. The CPU time of all threads is printed too, since it is valid on a loaded
+machine. All programs run from bytecode, as installed ones do, whatever the value of PYTHONDONTWRITEBYTECODE.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Empty().run()
 
 
 def times_until(argv: list[str], *awaited: bytes) -> list[tuple[float, float]]:
-    """Milliseconds from start until each of the texts was printed, one after the other, and those of the processor."""
+    """Return milliseconds from start until each text was printed, in order, and the CPU milliseconds."""
     began = time.perf_counter()
     child = _spawn(argv)
     taken = []
@@ -46,7 +46,7 @@ def times_until(argv: list[str], *awaited: bytes) -> list[tuple[float, float]]:
 
 
 def key_times(argv: list[str], awaited: bytes, keys: str, before: str = "") -> tuple[list[tuple[float, float]], float]:
-    """Milliseconds from each key to the first byte of its answer, and those of the processor; memory in MB at last."""
+    """Return milliseconds from each key to the first byte of its answer, the CPU milliseconds, and the memory in MB."""
     child = _spawn(argv)
     child.expect_exact(awaited)
     _drain(child, 1.5)
@@ -59,7 +59,7 @@ def key_times(argv: list[str], awaited: bytes, keys: str, before: str = "") -> t
         child.send(key)
         child.read_nonblocking(65536, timeout=5)
         times.append(((time.perf_counter() - began) * 1000, _processor_time(child.pid) - had_run))
-        # Longer than the rest after which a search starts.
+        # Longer than the pause in typing that starts a search.
         _drain(child, 0.3 if before else 0.05)
     status = Path(f"/proc/{child.pid}/status").read_text()
     memory = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
@@ -84,7 +84,7 @@ def _folder() -> Path:
 
 
 def _processor_time(pid: int) -> float:
-    """Milliseconds that the threads of a process have run."""
+    """Return the CPU milliseconds of the threads of a process."""
     threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
     return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e6
 

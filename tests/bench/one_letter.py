@@ -1,11 +1,11 @@
-"""How many of our files run between a letter typed into the search box and the painted list.
+"""Count our files that run between a letter typed into the search bar and the painted list.
 
     python tests/bench/one_letter.py [--rows 1000] [--functions]
 
-The inspector is on a SQLite store with vectors, asks as the agent does, and has answered one letter before, so that
-nothing is imported while it is looked at. Every thread is looked at; the look for what other programs write is left
-out, which no letter starts. The list counts as painted when what was drawn after the answer is given to the terminal.
-The bar is 25 files.
+The inspector shows a SQLite store with vectors, recalls as the agent does, and has answered one letter before, so
+that nothing is imported during the measurement. Every thread is traced, except the poll for writes of other
+programs, which no letter starts. The list counts as painted when its drawing is sent to the terminal. The limit is
+25 files.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ embedding_dimensions = {DIMENSIONS}
 
 
 class Watch:
-    """Our functions that are called from a letter to the painted answer, in every thread started after this is made."""
+    """Records our functions called between a letter and the painted results, in every thread started after it."""
 
     def __init__(self) -> None:
         self.called: dict[str, dict[str, None]] = defaultdict(dict)
@@ -56,7 +56,7 @@ class Watch:
         sys.setprofile(self._note)
 
     def start(self) -> None:
-        """Forget what was called, and look from now on."""
+        """Clear the recorded calls and start recording."""
         self.called.clear()
         self.is_painted = self._is_drawn = False
 
@@ -77,7 +77,7 @@ class Watch:
 
 
 async def painted(pilot: Pilot[Any], watch: Watch, key: str) -> None:
-    """Type a letter and let the app run until its answer is painted."""
+    """Type a letter and let the app run until its results are painted."""
     watch.start()
     await pilot.press(key)
     async with asyncio.timeout(SECONDS):
@@ -86,7 +86,7 @@ async def painted(pilot: Pilot[Any], watch: Watch, key: str) -> None:
 
 
 async def files_of_one_letter(folder: Path, rows: int) -> dict[str, list[str]]:
-    """The functions called from the second letter to its painted answer, by file."""
+    """Return the functions called from the second letter to its painted results, by file."""
     install = folder / "zeroclaw"
     (install / "data" / "memory").mkdir(parents=True)
     (install / "config.toml").write_text(CONFIG, encoding="utf-8")
@@ -106,7 +106,7 @@ async def files_of_one_letter(folder: Path, rows: int) -> dict[str, list[str]]:
 
 
 def main() -> None:
-    """Print the files, floor by floor, and how many they are."""
+    """Print the files by package, and their number."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rows", type=int, default=1000)
     options.add_argument("--functions", action="store_true", help="name what is called in each file")

@@ -1,9 +1,9 @@
-"""What commands and keys cost, in times of a bare statement and of the same program in another work tree.
+"""Cost of commands and keys, relative to a bare SQL statement and to the same program in another work tree.
 
     python tests/bench/ratios.py [--other TREE] [--rows 1000000] [--rounds 5] [--only WORD] [--folder FOLDER]
 
-Everything is run in turns, so that a busy machine is busy for all, and the least time of all rounds counts. A command
-is a process of its own from bytecode, start included; "CPU" is its own processor time, not that of a server.
+Everything is run alternately, so that a busy machine affects all, and the minimum of all rounds counts. A command
+is a separate process from bytecode, including its start; "CPU" is its own processor time, not that of a server.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ VACUUM ANALYZE memories"""
 
 
 class Run(NamedTuple):
-    """What one process took."""
+    """The cost of one process."""
 
     seconds: float
     processor: float
@@ -57,11 +57,11 @@ class Run(NamedTuple):
 
 
 Way = Callable[[Path], Run]
-"""Runs something with the program of a work tree."""
+"""Runs a command with the program of a work tree."""
 
 
 class Case(NamedTuple):
-    """A command, and a bare statement that does the same."""
+    """A command, and a bare SQL statement that does the same."""
 
     name: str
     way: Way
@@ -69,7 +69,7 @@ class Case(NamedTuple):
 
 
 def run_process(tree: Path, *arguments: str) -> Run:
-    """Run Python with the package of this tree, and with a trash of its own."""
+    """Run Python with the package of this tree and a separate trash."""
     trash = f"{os.environ['XDG_DATA_HOME']}{tree}"
     environment = os.environ | {"PYTHONPATH": str(tree), "XDG_DATA_HOME": trash}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -88,17 +88,17 @@ def run_process(tree: Path, *arguments: str) -> Run:
 
 
 def python(code: str, *arguments: str) -> Way:
-    """Run some code."""
+    """Return a way to run Python code."""
     return lambda tree: run_process(tree, code, *arguments)
 
 
 def memory(*arguments: str) -> Way:
-    """Run `zeroclaw memory`."""
+    """Return a way to run `zeroclaw memory`."""
     return python(COMMAND, "memory", *arguments)
 
 
 def restored(way: Way, undo: Way) -> Way:
-    """Run a command, and undo it without measuring that."""
+    """Return a way that runs a command and undoes it without measuring the undo."""
 
     def run(tree: Path) -> Run:
         found = way(tree)
@@ -109,7 +109,7 @@ def restored(way: Way, undo: Way) -> Way:
 
 
 def added(*ways: Way) -> Way:
-    """Run commands one after the other, and add up what they take."""
+    """Return a way that runs commands in sequence and adds up their costs."""
 
     def run(tree: Path) -> Run:
         seconds, processor, megabytes = zip(*(way(tree) for way in ways), strict=True)
@@ -119,7 +119,7 @@ def added(*ways: Way) -> Way:
 
 
 def warm_recall(folder: Path) -> Way:
-    """One of 204 more questions in a process that has answered six."""
+    """Return the average cost of 204 recalls in a process that has made six before."""
     questions = [{"query": query, "limit": 5} for query in ("ra20 lo33", "mi7", "tan1 ver40 sol9")] * 70
     counts = (6, len(questions))
     files = [folder / f"questions-{count}.jsonl" for count in counts]
@@ -136,7 +136,7 @@ def warm_recall(folder: Path) -> Way:
 
 
 def cold_recall(folder: Path) -> Way:
-    """One `memory recall` in a process of its own."""
+    """Return a way that runs one `memory recall` in a separate process."""
 
     def run(tree: Path) -> Run:
         os.environ["ZEROCLAW_CONFIG_DIR"] = str(folder)
@@ -146,7 +146,7 @@ def cold_recall(folder: Path) -> Way:
 
 
 def key_to_screen(database: Path, keys: str, before: str = "") -> Way:
-    """The median time from a key to the first byte of its answer."""
+    """Return a way that measures the median time from a key to the first byte of its answer."""
 
     def run(tree: Path) -> Run:
         argv = ["env", "-C", str(tree), f"PYTHONPATH={tree}", sys.executable, "-m", "zeroclaw_tui", str(database)]
@@ -158,7 +158,7 @@ def key_to_screen(database: Path, keys: str, before: str = "") -> Way:
 
 
 def sqlite_cases(database: Path) -> Iterator[Case]:
-    """Commands on many rows, ten thousand of which are in a session of their own."""
+    """Return commands on many rows, ten thousand of which are in one session."""
     place = ("--backend", "sqlite", "--location", str(database), "--yes")
     undo = memory("undo", *place)
     bare = lambda statement: python(SQLITE, str(database), statement)  # noqa: E731
@@ -185,7 +185,7 @@ def sqlite_cases(database: Path) -> Iterator[Case]:
 
 
 def postgres_cases(place: PostgresPlace) -> Iterator[Case]:
-    """The same on a server."""
+    """Return the same commands on a server."""
     where = ("--backend", "postgres", "--location", place.url, "--yes")
     undo = memory("undo", *where)
     yield Case("postgres: list", memory("list", "--limit", "5", "--json", *where[:4]))
@@ -196,7 +196,7 @@ def postgres_cases(place: PostgresPlace) -> Iterator[Case]:
 
 
 def make_install(folder: Path, rows: int) -> Path:
-    """A config directory with a store of memories and vectors."""
+    """Create a config directory with a store of memories and vectors."""
     database = folder / "data" / "memory" / "brain.db"
     if not database.exists():
         database.parent.mkdir(parents=True)
@@ -206,7 +206,7 @@ def make_install(folder: Path, rows: int) -> Path:
 
 
 def make_big_store(folder: Path, rows: int) -> Path:
-    """A database of many memories, ten thousand of them in a session of their own."""
+    """Create a database of many memories, ten thousand of them in one session."""
     database = folder / f"rows-{rows}.db"
     if not database.exists():
         make_store(database, rows, littered=True)
@@ -217,7 +217,7 @@ def make_big_store(folder: Path, rows: int) -> Path:
 
 @contextmanager
 def all_cases(folder: Path, rows: int) -> Iterator[list[Case]]:
-    """Everything that is measured, with the server that it needs."""
+    """Yield all cases, while the server that they need is running."""
     small, big = make_install(folder / "vectors-10000", 10_000), make_install(folder / "vectors-100000", 100_000)
     database = make_big_store(folder, rows)
     small_store = ("--backend", "sqlite", "--location", str(make_store(folder / "rows-1000.db", 1000)))
@@ -264,7 +264,7 @@ def main() -> None:
     options.add_argument("--folder", type=Path, help="where databases are made once and left")
     args = options.parse_args()
     trees = {"ours": OURS} | ({"other": args.other.resolve()} if args.other else {})
-    # As an installer leaves it: nothing is compiled while it is measured.
+    # Compiled as by an installer, so that nothing is compiled during the measurement.
     for tree in trees.values():
         compileall.compile_dir(tree / "zeroclaw_tui", quiet=1)
     with tempfile.TemporaryDirectory() as home:
@@ -276,7 +276,7 @@ def main() -> None:
 
 
 def measure(case: Case, trees: dict[str, Path], rounds: int) -> None:
-    """Run one case in turns, once more than is counted."""
+    """Run one case alternately, with one extra round that does not count."""
     ways = {name: (case.way, tree) for name, tree in trees.items()}
     if case.bare is not None:
         ways["bare"] = (case.bare, OURS)

@@ -1,9 +1,9 @@
-"""A program that writes as an agent does: one connection, upserts, a hundred rows a second, SQLite's own time-out.
+"""A program that writes like an agent: one connection, upserts, a hundred rows per second, SQLite's default time-out.
 
     python agent_writer.py DATABASE
 
-Prints one line for each write once it is committed: `row KEY CONTENT` or `count`. Ends at the end of its input with
-`done`; an error of SQLite ends it at once.
+Prints one line for each committed write: `row KEY CONTENT` or `count`. Prints `done` and exits at the end of its
+input; exits at once on an error of SQLite.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Kill the writing of a config or of a key file before one of its writes, and look at what is left.
+"""Kill the writing of a config or of a key file before one of its writes, and check what is left.
 
     python tests/crash/config_crash_points.py ACTION FOLDER [--points N]
 
-Without --points each is tried. Says after each which file is there, and ends with code 1 at the first that
-is neither the old nor the new one, whole, or where doing it again does not finish.
+Without --points every write is tried. Prints which file is left after each kill, and exits with code 1 at the
+first one that is not the complete old or new file, or when a second run does not finish.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ KEYS = "11" * 32, "22" * 32
 
 @dataclass(frozen=True)
 class Place:
-    """`config` is what is named, `target` where it really is."""
+    """`config` is the given path, `target` the real path."""
 
     config: Path
     target: Path
@@ -78,7 +78,7 @@ def make_ten_backups(folder: Path) -> None:
 
 
 def make_changed(folder: Path) -> None:
-    """A config with the backup that the killed run is to put back."""
+    """Create a config with a backup, which the killed run restores."""
     make_existing(folder)
     place = in_folder(folder)
     save(place, OLD, 0)
@@ -114,12 +114,12 @@ def act_key(folder: Path) -> None:
 
 
 def check_config(base: Path, copy: Path, wanted: bytes) -> str:
-    """What the config is after the kill, "old" or "new"; then saving once more has to come to its end."""
+    """Return whether the config is "old" or "new" after the kill, and check that saving again finishes."""
     before, place = in_folder(base), in_folder(copy)
     old = read_config(before.config)
     found = read_config(place.config)
     assert found in (old, wanted), "the config is neither the old nor the new one"
-    assert place.config.is_symlink() == before.config.is_symlink(), "the link is no longer one"
+    assert place.config.is_symlink() == before.config.is_symlink(), "the link was replaced by a file"
     if found is not None:
         mode = stat.S_IMODE(place.target.stat().st_mode)
         assert mode == (0o600 if found == wanted else 0o644), f"the mode is {mode:o}"
@@ -130,12 +130,12 @@ def check_config(base: Path, copy: Path, wanted: bytes) -> str:
 
 
 def check_backups(before: Place, place: Place, old: bytes | None, *, is_new: bool) -> None:
-    """Each is whole and what it was; the last one is the old config once that is replaced; none went too early."""
+    """Check for complete and unchanged backups, one for a replaced config, and none deleted too early."""
     former = {backup.name: read_backup(backup) for backup in list_backups(before.own_dir)}
     left = list_backups(place.own_dir)
-    assert len(left) >= len(former), "a backup went before it could"
+    assert len(left) >= len(former), "a backup was deleted too early"
     for backup in left:
-        assert read_backup(backup) == former.get(backup.name, old), "a backup is not whole"
+        assert read_backup(backup) == former.get(backup.name, old), "a backup is incomplete"
     if is_new and old is not None:
         assert read_backup(left[0]) == old, "the config was replaced without a backup"
 
@@ -150,16 +150,16 @@ def check_finished(place: Place, former: bytes | None) -> None:
 
 
 def check_key(base: Path, copy: Path, wanted: bytes) -> str:
-    """No key, or a whole one that nothing replaces."""
+    """Check for no key, or a complete one that is never replaced."""
     file = copy / "install" / ".secret_key"
     was_there = file.exists()
     if was_there:
-        assert file.read_bytes() == wanted, "the key is not whole"
+        assert file.read_bytes() == wanted, "the key is incomplete"
     try:
         make_key_file(copy / "install", KEYS[1])
     except Refused:
-        assert was_there, "a key was refused although there is none"
-    assert file.read_text() == KEYS[0 if was_there else 1], "the key is another one"
+        assert was_there, "a new key was refused although there is none"
+    assert file.read_text() == KEYS[0 if was_there else 1], "the key was replaced"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert leftovers(copy) == [], "a temporary file is left"
     return "new" if was_there else "old"
@@ -171,7 +171,7 @@ def leftovers(folder: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class Action:
-    """How a folder is made, what is done in it, what it comes to, and the look afterwards."""
+    """How a folder is prepared, the action in it, its expected result, and the check afterwards."""
 
     make: Callable[[Path], None]
     act: Callable[[Path], None]
@@ -193,7 +193,7 @@ def main() -> int:
     given = killing.arguments(ACTIONS)
     action = ACTIONS[given.action]
     copy = given.folder / "copy"
-    # What is imported on first use is imported before the first fork; else it would count.
+    # Modules imported on first use are imported before the first fork; otherwise their system calls would count.
     make_changed(given.folder / "warm-up")
     list_backups(in_folder(given.folder / "warm-up").own_dir)
     action.make(copy)

@@ -1,9 +1,9 @@
-"""Kill a purge, an edit or an undo before one of its writes, and look at what is left.
+"""Kill a purge, an edit or an undo before one of its writes, and check what is left.
 
     python tests/crash/crash_points.py purge|edit|undo FOLDER [--points N]
 
-Without --points each is tried. Ends with code 1 at the first memory that is neither in the store nor in
-the trash, at damage SQLite finds, or where doing it again does not finish it.
+Without --points every write is tried. Exits with code 1 if a memory is neither in the store nor in the
+trash, if SQLite finds damage, or if a second run does not finish the work.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support import kill_points, killing, small_store
 from support.opened import opened
 
-# Everything is imported before the first fork: what a child imports would count as its system calls.
+# Everything is imported before the first fork: imports in a child would count as its system calls.
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
@@ -55,7 +55,7 @@ def make_install(folder: Path, count: int = ROWS) -> None:
 
 
 def rows_of(folder: Path) -> Rows:
-    """Every row with its rowid, by id; SQLite's own checks come first."""
+    """Return every row with its rowid, by id, after SQLite's own checks."""
     with closing(sqlite3.connect(folder / "data" / "memory" / "brain.db")) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         connection.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
@@ -94,29 +94,29 @@ ACTIONS: dict[str, Work] = {"purge": do_purge, "edit": do_edit, "undo": do_undo}
 
 
 async def check_purge(library: Library, folder: Path, before: Rows) -> None:
-    """Each memory is in exactly one place; purging again leaves none; undoing brings back every one."""
+    """Check that each memory is in exactly one place, that a second purge removes all, and that undo restores all."""
     await check_one_place(library, folder, before)
     await changes.remove_memories(library, await plan_purge(library, PURGED), "purge")
-    assert {row[4] for row in rows_of(folder).values()} == {"core"}, "the purge done again did not finish"
+    assert {row[4] for row in rows_of(folder).values()} == {"core"}, "the second purge did not finish"
     await check_one_place(library, folder, before)
 
 
 async def check_edit(library: Library, folder: Path, before: Rows) -> None:
-    """The old text or the new one is there, and the new one only with its undo."""
+    """Check for the old text, or the new one with its undo."""
     row = await row_with_id(library.memory, EDITED)
     assert row is not None
     await library.trash.recover(library.memory)
     last = await library.trash.last()
     is_new = row.values["content"] == NEW_TEXT
-    assert is_new or rows_of(folder) == before, "the edit is half done"
+    assert is_new or rows_of(folder) == before, "the edit is incomplete"
     assert is_new == (last is not None), "an edit without its undo, or an undo without its edit"
     if not is_new:
         await changes.edit_memory(library, EDITED, Edit({"content": NEW_TEXT}), row.fingerprint)
-        assert rows_of(folder)[EDITED][3] == NEW_TEXT, "the edit done again did not finish"
+        assert rows_of(folder)[EDITED][3] == NEW_TEXT, "the second edit did not finish"
 
 
 async def check_undo(library: Library, folder: Path, before: Rows) -> None:
-    """Each memory is in exactly one place."""
+    """Check that each memory is in exactly one place."""
     await check_one_place(library, folder, before)
 
 
@@ -132,16 +132,16 @@ async def check_one_place(library: Library, folder: Path, before: Rows) -> None:
     for name, row in before.items():
         assert (name in here) != (name in in_trash), f"{name} is in {'both' if name in here else 'neither'}"
         kept = here[name] if name in here else (in_trash[name].handle, *in_trash[name].values.values())
-        assert kept == row, f"{name} is not what it was"
+        assert kept == row, f"{name} has changed"
 
 
 async def check_all_back(library: Library, folder: Path, before: Rows) -> None:
-    """Undoing as long as there is something to undo gives the very rows there were."""
+    """Check that undoing everything restores the original rows."""
     for _ in range(5):
         if await library.trash.last() is None:
             break
         await changes.undo(library)
-    assert rows_of(folder) == before, "undoing did not bring everything back"
+    assert rows_of(folder) == before, "undo did not restore everything"
 
 
 async def check(library: Library, folder: Path, name: str, before: Rows) -> None:
@@ -151,7 +151,7 @@ async def check(library: Library, folder: Path, name: str, before: Rows) -> None
 
 def main() -> int:
     given = killing.arguments(ACTIONS)
-    # Always at one place: the trash knows a store by where it is.
+    # Always the same folder: the trash identifies a store by its path.
     place = given.folder / "copy"
     make_install(place)
     before = rows_of(place)

@@ -1,10 +1,10 @@
-"""Kill the repair of a hydrated database or of a damaged keyword index, or a compact, before one of its writes,
-and look at what is left.
+"""Kill the repair of a hydrated database or of a damaged keyword index, or a compacting, before one of its writes,
+and check what is left.
 
     python tests/crash/doctor_crash_points.py hydrated|index|compact FOLDER [--points N]
 
-Without --points each is tried. Ends with code 1 where a memory is not as it was, SQLite finds damage, or
-where doing it again does not finish it.
+Without --points every write is tried. Exits with code 1 if a memory has changed, SQLite finds damage, or a
+second run does not finish the work.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def make_install(folder: Path, action: str) -> None:
 
 
 def rows_of(folder: Path, action: str) -> list[Any]:
-    """Every row with its rowid, after SQLite's own check where no page was damaged."""
+    """Return every row with its rowid, after SQLite's own check unless a page was damaged on purpose."""
     with closing(sqlite3.connect(folder / "workspace" / "memory" / "brain.db")) as connection:
         assert action == "index" or connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         columns = "rowid, id, key, content, category, created_at, updated_at"
@@ -75,10 +75,10 @@ async def act(folder: Path, action: str) -> None:
 
 
 async def check(folder: Path, action: str, before: list[Any]) -> None:
-    """Whole now, and fine once it was done again."""
-    assert rows_of(folder, action) == before, "a memory is not as it was"
+    """Check that all memories are unchanged, and that a second run completes the repair."""
+    assert rows_of(folder, action) == before, "a memory has changed"
     await act(folder, action)
-    assert rows_of(folder, action) == before, "a memory is not as it was after doing it again"
+    assert rows_of(folder, action) == before, "a memory has changed after the second run"
     config = configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0]
     library = await open_library(config)
     try:

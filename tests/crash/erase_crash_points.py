@@ -1,9 +1,9 @@
-"""Kill an erasing before one of its writes, and look at what is left.
+"""Kill an erasure before one of its writes, and check what is left.
 
     python tests/crash/erase_crash_points.py erase FOLDER [--points N]
 
-Without --points each is tried. Ends with code 1 where a memory without the text is missing or changed, at
-damage SQLite finds, or where erasing once more leaves a byte of the text.
+Without --points every write is tried. Exits with code 1 if a memory without the text is missing or changed,
+SQLite finds damage, or a second erasure leaves a byte of the text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from crash_points import with_library
 from erase_samples import OTHERS, STAYING, TEXT, Layout, bytes_left, rows, words_left
 from support import kill_points, killing
 
-# Everything is imported before the first fork: what a child imports would count as its system calls.
+# Everything is imported before the first fork: imports in a child would count as its system calls.
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
@@ -33,7 +33,7 @@ LAYOUT = Layout(state="in the log")
 
 
 async def to_trash(library: Library) -> None:
-    """One memory with the text is in the trash already."""
+    """Put one memory with the text into the trash first."""
     plan = await plan_purge(library, MemoryFilter(contains="a key"))
     await changes.remove_memories(library, plan, "purge")
 
@@ -46,7 +46,7 @@ async def do_erase(library: Library) -> None:
 
 
 async def check_erase(library: Library, folder: Path) -> None:
-    """Every other memory is as it is; erasing once more completes it."""
+    """Check that every other memory is unchanged and that a second erasure completes the work."""
     contents = contents_of(folder)
     assert [content for content in contents if content in OTHERS] == list(OTHERS), "another memory is missing"
     plan = await plan_erase(library, TextMatcher([TEXT]))
@@ -54,9 +54,9 @@ async def check_erase(library: Library, folder: Path) -> None:
     left = {one.place for one in report.left}
     kinds = {one.kind for one in report.left}
     assert kinds == STAYING, report.sentences()
-    assert contents_of(folder) == list(OTHERS), "the erasing done again took too much or too little"
+    assert contents_of(folder) == list(OTHERS), "the second erasure removed too much or too little"
     still = {str(folder / hit.rpartition(": ")[0]) for hit in bytes_left(folder)} | set(words_left(folder))
-    assert still <= left, "bytes or words of the text are left where no report names them"
+    assert still <= left, "bytes or words of the text are left in unreported places"
 
 
 def contents_of(folder: Path) -> list[str]:

@@ -1,9 +1,9 @@
-"""Fail a command at one of the system calls that need the disk, and hold what it says against what is there.
+"""Fail a command at one of the system calls that need the disk, and compare its output with the resulting files.
 
     python tests/crash/full_disk_points.py ACTION FOLDER [--points N] [--once] [--io]
 
-The disk is full from a call on, or with --once for that one call; with --io fsync fails in place of it. Without
---points every such call is tried. Ends with code 1 where a sentence is not so.
+The disk is full from a call on, or with --once for that call only; with --io fsync fails instead. Without
+--points every such call is tried. Exits with code 1 if a printed sentence is untrue.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ FULL = ("disk is full", "no space left", "no room")
 
 
 def said_by(folder: Path, arguments: tuple[str, ...]) -> str:
-    """What a command says when nothing fails, its exit code at the end."""
+    """Run a command without failures and return its output, ending with its exit code."""
     command = [sys.executable, "-c", "import sys; from zeroclaw_tui.cli.main import zeroclaw; sys.exit(zeroclaw())"]
     given = [part.format(folder=folder) for part in arguments]
     done = subprocess.run(
@@ -63,7 +63,7 @@ def said_by(folder: Path, arguments: tuple[str, ...]) -> str:
 
 
 def act(folder: Path, name: str, said: Path) -> Callable[[], None]:
-    """The command in this process, between two marks; what it says goes to a file."""
+    """Return a function that runs the command in this process between two marks, with its output in a file."""
 
     def work() -> None:
         sink = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -74,7 +74,7 @@ def act(folder: Path, name: str, said: Path) -> Callable[[], None]:
         kill_points.mark()
         try:
             code = program.zeroclaw()
-        except BaseException as error:  # noqa: BLE001 - what the interpreter would do with it
+        except BaseException as error:  # noqa: BLE001 - handled as the interpreter would
             sys.excepthook(type(error), error, error.__traceback__)
             code = 70
         kill_points.mark()
@@ -85,7 +85,7 @@ def act(folder: Path, name: str, said: Path) -> Callable[[], None]:
 
 
 def made_of(folder: Path) -> Rows | None:
-    """The rows of the copy, None where there is no file."""
+    """Return the rows of the copy, or None if there is no file."""
     path = folder / "made" / "other.db"
     if not path.exists():
         return None
@@ -96,43 +96,43 @@ def made_of(folder: Path) -> Rows | None:
 
 
 def check(folder: Path, name: str, said: str, before: Rows, whole: Rows) -> None:
-    """Hold every sentence against the rows; `whole` are those there were before anything was purged."""
+    """Compare every printed sentence with the rows; `whole` are the rows before the first purge."""
     words = " ".join(said.split())
     now = rows_there(folder, name)
     code = int(words.rsplit("exit ", 1)[1])
-    assert "Internal error" not in words, "it took a full disk for a fault of its own"
-    assert "Traceback" not in words, "a traceback"
+    assert "Internal error" not in words, "it reported a full disk as an internal error"
+    assert "Traceback" not in words, "it printed a traceback"
     if any(sentence in words for sentence in UNCHANGED) and name != "copy":
-        assert now == before, "it says that nothing was changed, and something was"
+        assert now == before, "it says that nothing was changed, but something was"
     if name == "forever":
-        assert not any(sentence in words for sentence in WAY_BACK), "it promises an undo of what is deleted for good"
+        assert not any(sentence in words for sentence in WAY_BACK), "it promises an undo of a permanent deletion"
     if name == "copy":
         made = made_of(folder)
-        assert code or (made or {}).keys() == before.keys(), "it says that it copied"
-        assert "exit 0" in said_by(folder, COPY), "with room again the copy does not go on"
+        assert code or (made or {}).keys() == before.keys(), "it says that it copied, but it did not"
+        assert "exit 0" in said_by(folder, COPY), "with free space again the copy does not continue"
         again = made_of(folder)
-        assert (again or {}).keys() == before.keys(), "the copy is not whole"
+        assert (again or {}).keys() == before.keys(), "the copy is incomplete"
     elif name == "list":
-        assert code or all(row[2] in words for row in before.values()), "not all is shown"
+        assert code or all(row[2] in words for row in before.values()), "not all memories are shown"
     elif name == "undo":
         said_by(folder, ("undo", "--yes"))
-        assert rows_of(folder) == whole, "done again it does not bring everything back"
+        assert rows_of(folder) == whole, "a second undo does not restore everything"
     elif name in ("purge", "edit"):
         undone = said_by(folder, ("undo", "--yes"))
         is_promised = code == 0 or any(sentence in words for sentence in WAY_BACK)
         if is_promised and now != before:
             assert "exit 0" in undone, f"it cannot be undone: {undone}"
-        assert rows_of(folder) == before, "neither done nor not done"
+        assert rows_of(folder) == before, "the change is half done"
     elif name in REPAIRS:
-        assert now == before, "a memory is not as it was"
-        assert "exit 0" in said_by(folder, REPAIR), "with room again the repair is not done"
-        assert "exit 0" in said_by(folder, ("doctor",)), "the index is not whole after the repair"
+        assert now == before, "a memory has changed"
+        assert "exit 0" in said_by(folder, REPAIR), "with free space again the repair fails"
+        assert "exit 0" in said_by(folder, ("doctor",)), "the index is incomplete after the repair"
     elif name == "forever":
-        assert code or now != before, "it says that it was done"
+        assert code or now != before, "it says that it was done, but it was not"
 
 
 def try_all(name: str, place: Path, points: int | None, lasts: bool, number: int) -> int:
-    """Every call, or so many of them; the exit code."""
+    """Fail every call, or this many of them, and return the exit code."""
     base, said = place.with_name("base"), place.with_name("said")
     crash_points.make_install(place, ROWS)
     whole = rows_of(place)
@@ -158,10 +158,10 @@ def try_all(name: str, place: Path, points: int | None, lasts: bool, number: int
         message += "exit 0" not in words
         try:
             check(place, name, words, before, whole)
-            # Of a disk that has room again when it is asked nobody can tell that it was full.
+            # If the disk has free space again when it is checked, the program cannot know that it was full.
             if lasts and number == errno.ENOSPC and "exit 0" not in words:
                 assert any(sentence in words for sentence in FULL), "it does not say that the disk is full"
-                assert "exit 3" in words, "it does not end with 3"
+                assert "exit 3" in words, "it does not exit with 3"
         except (AssertionError, sqlite3.Error) as error:
             bad += 1
             print(f"{name}, call {point} of {calls}: {error}\n  {words.strip()}\n")
@@ -170,7 +170,7 @@ def try_all(name: str, place: Path, points: int | None, lasts: bool, number: int
 
 
 def rows_there(place: Path, name: str) -> Rows:
-    """What is there; an index that is out of step would fail the checks."""
+    """Return the rows, without SQLite's checks if the index is damaged on purpose."""
     if name not in REPAIRS:
         return rows_of(place)
     with closing(sqlite3.connect(place / "data" / "memory" / "brain.db")) as connection:
@@ -180,7 +180,7 @@ def rows_there(place: Path, name: str) -> Rows:
 def _chosen(calls: int, points: int | None) -> list[int]:
     if points is None or points >= calls:
         return [*range(1, calls + 1)]
-    # The last ones are those after the commit.
+    # The last calls are those after the commit.
     chance = random.Random(calls)
     late = [*range(max(1, calls - points // 2 + 1), calls + 1)]
     return sorted({*late, *(chance.randint(1, calls) for _ in range(points - len(late)))})

@@ -1,4 +1,4 @@
-"""Edits and purges while an agent writes a hundred rows a second: no write is lost on either side, nothing locks."""
+"""Edits and purges while an agent writes a hundred rows per second: no write is lost on either side, nothing locks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OURS = "ours"
 
 
 class Agent:
-    """The writing process and what it has committed so far."""
+    """The writing process and its committed writes so far."""
 
     def __init__(self, database: Path) -> None:
         self._process = subprocess.Popen(
@@ -37,7 +37,7 @@ class Agent:
         )
 
     def stop(self) -> tuple[dict[str, str], int]:
-        """The last content it gave each key, and how often it counted."""
+        """Stop the agent; return the last content of each of its keys, and its number of increments."""
         message, failed = self._process.communicate()
         assert message.endswith("done\n"), failed
         words = [line.split(" ", 2) for line in message.splitlines()]
@@ -47,7 +47,7 @@ class Agent:
 
 
 async def _count_up(library: Library) -> None:
-    """One more on the counter both sides count on; whoever was first wins, the other looks again."""
+    """Increment the shared counter; on a conflict, read it again and retry."""
     while True:
         row = await row_with_id(library.memory, COUNTER)
         assert row is not None
@@ -60,7 +60,7 @@ async def _count_up(library: Library) -> None:
 
 
 async def _work(library: Library, seconds: float) -> int:
-    """Count, store, edit, purge ours and the agent's, undo; gives how often we counted."""
+    """Count, store, edit, purge our and the agent's rows, undo; return our number of increments."""
     until, rounds = time.monotonic() + seconds, 0
     while time.monotonic() < until or rounds < 3:
         await _count_up(library)
@@ -103,12 +103,12 @@ def _is_stored(key: str, last: str, here: dict, purged: set[tuple[str, str]]) ->
     return (key in here and here[key].content == last) or (key not in here and (key, last) in purged)
 
 
-async def test_for_a_few_seconds_no_write_is_lost_on_either_side(tmp_path: Path) -> None:
-    """The counter both count on has every count, and each of the agent's last words is in the store or the trash."""
+async def test_no_write_is_lost_on_either_side_within_a_few_seconds(tmp_path: Path) -> None:
+    """The shared counter has every increment, and the agent's last contents are all in the store or the trash."""
     await _both_sides(tmp_path / "install", 3)
 
 
 @pytest.mark.slow
-async def test_for_two_minutes_no_write_is_lost_on_either_side(tmp_path: Path) -> None:
-    """The same for so long that the agent's rows are purged several times."""
+async def test_no_write_is_lost_on_either_side_within_two_minutes(tmp_path: Path) -> None:
+    """Long enough for the agent's rows to be purged several times."""
     await _both_sides(tmp_path / "install", 120)

@@ -1,4 +1,4 @@
-"""kill -9 at any moment of a change: nothing is lost, doing it again finishes it, undoing reverses that."""
+"""kill -9 at any point of a change: nothing is lost, a second run finishes the work, and undo reverses it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUNS = [
     ("crash/doctor_crash_points.py", ("hydrated", "index", "compact"), 5, "every memory whole"),
     ("curation/transfer/transfer_crash_points.py", ("sqlite", "markdown", "snapshot", "make"), 6, "every memory whole"),
 ]
-"""Script, what it does, at how many moments a short run kills it, and what it says of what it found."""
+"""The script, its actions, the number of kills in a short run, and the result that it prints."""
 CONFIG = TESTS / "crash" / "config_crash_points.py"
 every_run = pytest.mark.parametrize(
     ("script", "action", "points", "holds"),
@@ -38,10 +38,10 @@ def _run(script: Path, action: str, folder: Path, *arguments: str) -> str:
 
 
 @every_run
-def test_a_change_killed_here_and_there_loses_nothing(
+def test_a_change_killed_at_some_points_loses_nothing(
     script: Path, action: str, points: int, holds: str, tmp_path: Path
 ) -> None:
-    """Moments spread over the whole change, which may be over before the last of them."""
+    """The kills are spread over the whole change, which may end before the last one."""
     killed = re.search(rf"killed at (\d), {holds}", _run(script, action, tmp_path, "--points", str(points)))
     assert killed is not None
     assert points - 2 <= int(killed[1]) <= points
@@ -52,14 +52,14 @@ def test_a_change_killed_here_and_there_loses_nothing(
 def test_a_change_killed_before_each_of_its_writes_loses_nothing(
     script: Path, action: str, points: int, holds: str, tmp_path: Path
 ) -> None:
-    # An erasing writes a great many times.
+    # An erasure makes very many writes.
     few = ("--points", "400") if action == "erase" else ()
     assert holds in _run(script, action, tmp_path, *few)
 
 
 @pytest.mark.parametrize("action", ["save", "linked", "new", "pruning", "restore", "key"])
-def test_a_config_killed_before_each_change_of_a_disk_is_the_old_or_the_new_one(action: str, tmp_path: Path) -> None:
-    """Both endings are seen: kills that leave the old state and kills that leave the new one."""
+def test_a_config_save_killed_at_any_write_leaves_the_old_or_the_new_file(action: str, tmp_path: Path) -> None:
+    """Both results occur: some kills leave the old state and some the new one."""
     output = _run(CONFIG, action, tmp_path)
     counted = re.search(r"(\d+) changes of a disk, killed at (\d+), old or new, and whole", output)
     assert counted is not None, output

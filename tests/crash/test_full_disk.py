@@ -1,4 +1,4 @@
-"""A disk that is full from any moment on, or that fails to sync: what a command says about it is so."""
+"""When the disk is full or fails to sync, the output of every command is still true."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def _run(*arguments: str) -> None:
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_a_command_on_a_disk_that_becomes_full_says_what_is_so(action: str, tmp_path: Path) -> None:
-    """A few moments, half of them at its end."""
+def test_a_command_reports_the_truth_when_the_disk_becomes_full(action: str, tmp_path: Path) -> None:
+    """A few failing calls, half of them near the end."""
     _run(action, str(tmp_path), "--points", "4" if action == "purge" else "2")
 
 
-def test_a_command_whose_disk_fails_once_to_sync_says_what_is_so(tmp_path: Path) -> None:
-    """Every fsync fails in its turn: what was in the log already may be done, and is not called undone."""
+def test_a_command_reports_the_truth_when_a_sync_fails(tmp_path: Path) -> None:
+    """Each fsync fails once: a change already in the log may be done, and is not reported as failed."""
     _run("purge", str(tmp_path), "--io", "--once", "--points", "4")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS, ids=["full", "no sync", "full once", "no sync once"])
 @pytest.mark.parametrize("action", ACTIONS)
-def test_a_command_says_what_is_so_at_every_call_that_fails(action: str, way: tuple[str, ...], tmp_path: Path) -> None:
-    """Every system call that takes room on the disk, or waits for it."""
+def test_a_command_reports_the_truth_at_every_failing_call(action: str, way: tuple[str, ...], tmp_path: Path) -> None:
+    """Every system call that needs disk space or a sync fails."""
     _run(action, str(tmp_path), *way)

@@ -1,9 +1,9 @@
-"""Kill an import, a merge, a cleaning, hygiene or its undo before one of its writes, and look at what is left.
+"""Kill an import, a merge, a cleaning, hygiene or its undo before one of its writes, and check what is left.
 
     python tests/crash/upkeep_crash_points.py skip|overwrite|rename|merge|clean|hygiene|undo FOLDER [--points N]
 
-Without --points each is tried. Ends with code 1 where a memory is lost, where doing it again does not
-finish it, or where undoing does not bring back the very rows.
+Without --points every write is tried. Exits with code 1 if a memory is lost, a second run does not finish
+the work, or undo does not restore the exact rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-# Everything is imported before the first fork: what a child imports would count as its system calls.
+# Everything is imported before the first fork: imports in a child would count as its system calls.
 import numpy as _numpy
 from support import kill_points, killing
 from support.upkeep_place import CLASHES, Place, Step, do, make_place
@@ -36,7 +36,7 @@ Texts = dict[str, tuple[str, str]]
 
 
 def texts(place: Place) -> Texts:
-    """Content and category by key."""
+    """Return content and category by key."""
     with closing(sqlite3.connect(place.database)) as connection:
         return {row[0]: row[1:] for row in connection.execute("SELECT key, content, category FROM memories")}
 
@@ -55,22 +55,22 @@ async def check(place: Place, action: str, before: dict[str, Any], here: Texts, 
         await library.trash.recover(library.memory)
         place.state()
         for key, text in texts(place).items():
-            assert text in (here.get(key), done.get(key)), f"{key} is neither what it was nor what it shall be"
-        assert here.keys() & done.keys() <= texts(place).keys(), "a memory that stays in any case is missing"
+            assert text in (here.get(key), done.get(key)), f"{key} is neither old nor new"
+        assert here.keys() & done.keys() <= texts(place).keys(), "a memory that must always stay is missing"
         if action != "undo":
             await do(library, place, ACTIONS[action])
-            assert texts(place) == done, "doing it again did not finish it"
+            assert texts(place) == done, "a second run did not finish"
         for _ in range(3):
             if await library.trash.last() is not None:
                 await changes.undo(library)
     finally:
         await library.close()
-    assert place.state() == before, "undoing did not bring everything back"
+    assert place.state() == before, "undo did not restore everything"
 
 
 def main() -> int:
     given = killing.arguments(ACTIONS)
-    # Always at one place: the trash knows a store by where it is.
+    # Always the same folder: the trash identifies a store by its path.
     copy = given.folder / "copy"
     place = make_place(copy, MEMORIES)
     before = place.state()

@@ -1,4 +1,4 @@
-"""The OpenAI protocol against a real server on the loopback that is busy, broken, slow or wrong."""
+"""The OpenAI protocol with a real server on the loopback that is busy, broken, slow or wrong."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def inputs(endpoint: HttpEndpoint) -> list[list[str]]:
     return [body["input"] for _, _, body in endpoint.requests]
 
 
-async def test_a_text_is_sent_as_zeroclaw_sends_it_and_its_vector_comes_back(clock: Clock) -> None:
+async def test_a_text_is_sent_as_by_zeroclaw_and_its_vector_returned(clock: Clock) -> None:
     with serving(always(200, {"data": [{"embedding": [0.5, -1, 2.0]}]})) as endpoint:
         async with opened(endpoint.base, clock) as embedder:
             vector = await embedder.embed("who likes Rust?")
@@ -83,7 +83,7 @@ async def test_a_text_is_sent_as_zeroclaw_sends_it_and_its_vector_comes_back(clo
     assert json.dumps(body) == '{"model": "small", "input": ["who likes Rust?"]}'
 
 
-async def test_many_texts_share_requests_and_come_back_in_their_order(clock: Clock) -> None:
+async def test_many_texts_are_sent_in_batches_and_vectors_returned_in_order(clock: Clock) -> None:
     def backwards(path: str, headers: Mapping[str, str], asked: Any) -> Answer:
         items = [{"index": at, "embedding": [int(text), 0, 0]} for at, text in enumerate(asked["input"])]
         return 200, json.dumps({"data": items[::-1]}).encode()
@@ -95,14 +95,14 @@ async def test_many_texts_share_requests_and_come_back_in_their_order(clock: Clo
     assert [len(texts) for texts in inputs(endpoint)] == [64, 64, 2]
 
 
-async def test_fewer_vectors_than_texts_are_no_answer(clock: Clock) -> None:
+async def test_fewer_vectors_than_texts_are_an_error(clock: Clock) -> None:
     with serving(always(200, {"data": [{"embedding": [1, 2, 3]}]})) as endpoint:
         async with opened(endpoint.base, clock) as embedder:
             with pytest.raises(InputRejectedError, match="a vector for each text"):
                 await embedder.embed_many(["one", "two"])
 
 
-async def test_texts_that_are_rejected_together_are_sent_one_by_one(clock: Clock) -> None:
+async def test_texts_rejected_as_a_batch_are_sent_one_by_one(clock: Clock) -> None:
     def answer(path: str, headers: Mapping[str, str], asked: Any) -> Answer:
         return (400, b"{}") if "bad" in asked["input"] else GOOD(path, headers, asked)
 
@@ -141,7 +141,7 @@ def test_each_provider_has_its_url(provider: str, url: str, is_remote: bool) -> 
     ],
     ids=["429", "twice", "Retry-After", "closed midway"],
 )
-async def test_a_busy_endpoint_is_asked_again_after_a_while(
+async def test_a_request_to_a_busy_endpoint_is_retried_after_a_wait(
     answering: Answering, slept: list[float], clock: Clock
 ) -> None:
     with serving(answering) as endpoint:
@@ -151,7 +151,7 @@ async def test_a_busy_endpoint_is_asked_again_after_a_while(
     assert clock.seconds == sum(slept)
 
 
-async def test_an_endpoint_that_stays_busy_fails_after_three_tries(clock: Clock) -> None:
+async def test_a_busy_endpoint_fails_after_three_tries(clock: Clock) -> None:
     with serving(refusing(503, Retry_After="2")) as endpoint:
         failed = await failure(endpoint.base, clock)
     assert len(endpoint.requests) == 3
@@ -160,7 +160,7 @@ async def test_an_endpoint_that_stays_busy_fails_after_three_tries(clock: Clock)
     assert "agent gets no memories" in failed.hint
 
 
-async def test_a_wait_too_long_for_a_person_is_named_and_not_waited_for(clock: Clock) -> None:
+async def test_a_too_long_retry_time_is_reported_without_waiting(clock: Clock) -> None:
     with serving(refusing(429, Retry_After="60")) as endpoint:
         failed = await failure(endpoint.base, clock)
     assert len(endpoint.requests) == 1
@@ -177,7 +177,7 @@ async def test_a_wait_too_long_for_a_person_is_named_and_not_waited_for(clock: C
         (400, InputRejectedError, "did not answer with a vector (HTTP 400)"),
     ],
 )
-async def test_each_refusal_has_its_sentence_and_is_final(
+async def test_each_refusal_has_its_sentence_and_is_not_retried(
     status: int, kind: type[EmbeddingFailed], sentence: str, clock: Clock
 ) -> None:
     with serving(always(status, f"echo {KEY}".encode())) as endpoint:
@@ -187,7 +187,7 @@ async def test_each_refusal_has_its_sentence_and_is_final(
     assert failed.message == f"The embedding endpoint {endpoint.base}/v1/embeddings {sentence}."
 
 
-async def test_a_redirect_is_not_followed_so_that_the_key_goes_nowhere_else(clock: Clock) -> None:
+async def test_a_redirect_is_not_followed_so_that_the_key_is_not_sent_elsewhere(clock: Clock) -> None:
     with serving(GOOD) as elsewhere, serving(refusing(307, Location=f"{elsewhere.base}/v1/embeddings")) as endpoint:
         failed = await failure(endpoint.base, clock)
     assert elsewhere.requests == []
@@ -209,7 +209,7 @@ NO_VECTOR = "holds no vector"
     ],
     ids=lambda value: repr(value)[:50],
 )
-async def test_an_answer_that_is_no_vector_is_a_sentence(answer: bytes, part: str, clock: Clock) -> None:
+async def test_an_invalid_answer_is_reported(answer: bytes, part: str, clock: Clock) -> None:
     with serving(always(200, answer)) as endpoint:
         failed = await failure(endpoint.base, clock)
     assert part in failed.message
@@ -224,14 +224,14 @@ async def test_an_endpoint_that_hangs_fails_within_the_time_limit(clock: Clock) 
 
 
 async def test_user_password_and_keys_in_the_url_are_not_shown(clock: Clock) -> None:
-    """Some gateways want the key in the path, where it does not look like one."""
+    """Some gateways have the key in the path, where it does not look like one."""
     failed = await failure("http://mio:hunter2@127.0.0.1:9/plainword/embeddings?key=hunter2", clock, key="plainword")
     for secret in ("mio", "hunter2", "plainword"):
         assert secret not in str(failed)
     assert "http://127.0.0.1:9/" in failed.message
 
 
-async def test_a_key_that_no_header_can_carry(clock: Clock) -> None:
+async def test_a_key_that_is_invalid_in_a_header_is_refused(clock: Clock) -> None:
     with serving(GOOD) as endpoint:
         failed = await failure(endpoint.base, clock, key="a\nb")
     assert "no HTTP header takes" in failed.message

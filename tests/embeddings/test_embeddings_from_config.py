@@ -1,4 +1,4 @@
-"""From config.toml to the request, or to the sentence that says why recall is by keyword only."""
+"""The request that follows from config.toml, or the reason why recall uses keywords only."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ THIRD = "schema_version = 3\n"
     ],
     ids=["a route", "an alias of a provider", "a sealed key", "a key of the environment", "an old variable"],
 )  # fmt: skip
-async def test_address_model_and_key_are_those_of_config_and_environment(
+async def test_url_model_and_key_come_from_config_and_environment(
     tmp_path: Path, text: str, environ: dict[str, str], path: str, model: str, key: str | None
 ) -> None:
     def answer(_: str, headers: Any, asked: Any) -> Any:
@@ -67,7 +67,7 @@ async def test_address_model_and_key_are_those_of_config_and_environment(
         (EmbeddingConfig("custom:http://[::1"), "no http address"),
     ],
 )
-def test_no_embedder_says_why_and_which_setting_helps(config: EmbeddingConfig, part: str) -> None:
+def test_a_missing_embedder_is_explained_with_the_setting_that_helps(config: EmbeddingConfig, part: str) -> None:
     embedder, because = create_embedder(config)
     assert embedder is None
     assert because is not None
@@ -76,7 +76,7 @@ def test_no_embedder_says_why_and_which_setting_helps(config: EmbeddingConfig, p
     assert "memory.embedding_" in because
 
 
-def test_a_provider_name_from_a_hostile_config_cannot_steer_the_terminal() -> None:
+def test_a_hostile_provider_name_is_cleaned_for_the_terminal() -> None:
     _, because = create_embedder(EmbeddingConfig("\x1b]0;x\x07\n" + "y" * 500))
     assert because is not None
     assert because.isprintable()

@@ -1,4 +1,4 @@
-"""The embedder without a model: the same everywhere, and near where words are shared."""
+"""The embedder without a model: equal vectors on every machine, and similar ones for shared words."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ async def test_the_embedder_gives_the_stored_bytes_as_float32() -> None:
         ("猫の名前", "猫はミオという名前です", "東京は雨"),
     ],
 )
-def test_texts_that_share_words_are_clearly_nearer(one: str, near: str, far: str) -> None:
+def test_texts_with_shared_words_are_clearly_more_similar(one: str, near: str, far: str) -> None:
     assert cosine(one, near) > cosine(one, far) + 0.15
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "!?…", "\x00", "\ud800"])
-def test_a_text_without_a_word_is_all_zeros(text: str) -> None:
+def test_a_text_without_words_has_a_zero_vector(text: str) -> None:
     assert local_vector(text, 8) == bytes(32)
 
 

@@ -1,4 +1,4 @@
-"""The way to an endpoint, through the proxy that the environment names or past it, and what is announced before."""
+"""Connections to an endpoint, through the proxy of the environment or directly, and their announcement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEY = "sk-test-0123456789abcdef"
 
 @pytest.fixture
 def proxy() -> Iterator[HttpEndpoint]:
-    """Answers itself what it should pass on."""
+    """A proxy that answers requests itself instead of forwarding them."""
     with serving(lambda path, headers, asked: embeddings(3)("/v1/embeddings", headers, asked)) as endpoint:
         yield endpoint
 
@@ -32,7 +32,7 @@ async def asked(base: str) -> None:
 
 
 @pytest.mark.parametrize("variable", ["HTTPS_PROXY", "ALL_PROXY"])
-async def test_an_https_endpoint_is_reached_by_a_tunnel_and_the_proxy_never_sees_the_key(
+async def test_https_uses_a_tunnel_so_that_the_proxy_never_sees_the_key(
     variable: str, proxy: HttpEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(variable, proxy.base)
@@ -43,7 +43,7 @@ async def test_an_https_endpoint_is_reached_by_a_tunnel_and_the_proxy_never_sees
     assert KEY not in str(headers)
 
 
-async def test_an_endpoint_of_this_machine_is_asked_past_the_proxy(
+async def test_an_endpoint_on_this_machine_is_contacted_without_the_proxy(
     proxy: HttpEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", proxy.base)
@@ -53,7 +53,7 @@ async def test_an_endpoint_of_this_machine_is_asked_past_the_proxy(
     assert proxy.requests == []
 
 
-async def test_a_proxy_that_is_down_is_a_sentence_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stopped_proxy_is_reported_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", f"http://mio:hunter2@127.0.0.1:{free_port()}")
     with pytest.raises(EmbeddingFailed, match="cannot be reached") as failed:
         await asked("http://embeddings.invalid")

@@ -1,4 +1,4 @@
-"""Bytes of files as they lie there, while databases of them may be open."""
+"""Read the raw bytes of files that may be open databases."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ def _notes(path: Path) -> None:
 
 
 @pytest.mark.parametrize("write", [_database, _notes])
-def test_files_that_are_replaced_again_and_again_leave_no_open_descriptor(
-    tmp_path: Path, write: Callable[[Path], None]
-) -> None:
+def test_repeatedly_replaced_files_leave_no_open_descriptor(tmp_path: Path, write: Callable[[Path], None]) -> None:
     path, beside = tmp_path / "memory", tmp_path / "next"
     write(path)
     raw_bytes(path, 16)

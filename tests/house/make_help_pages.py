@@ -1,4 +1,4 @@
-"""Write the pages of keys and commands in zeroclaw_tui/help from what the program declares.
+"""Write the pages of keys and commands in zeroclaw_tui/help from the program's own declarations.
 
 Run `python tests/house/make_help_pages.py` after a key or a verb has changed.
 """
@@ -28,7 +28,7 @@ _EVERYWHERE = {"keys", "command_palette", "step_out", "leave", "move", *(command
 
 
 def keys_page() -> str:
-    """Every key by room, then the commands that only the palette has."""
+    """Return every key by room, and the commands that only the palette has."""
     rooms: list[tuple[str, Sequence[Command]]] = [
         ("Memories", BrowserRoom.KEYS),
         ("Why", WHY_COMMANDS),
@@ -55,7 +55,7 @@ def keys_page() -> str:
 
 
 def _rows(commands: Iterable[Command]) -> list[str]:
-    """One line for each command, those of the same keys and title once."""
+    """Return one line for each command, without repeating those with the same keys and title."""
     return list(dict.fromkeys(f"- {_keys(command.key)}: {command.title}" for command in commands))
 
 
@@ -64,7 +64,7 @@ def _keys(names: str) -> str:
 
 
 def commands_page() -> str:
-    """Every verb under what it is for."""
+    """Return every verb, by group."""
     lines = [
         "# Commands: every verb of `zeroclaw memory`",
         "",

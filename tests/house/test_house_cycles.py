@@ -1,4 +1,4 @@
-"""No cycle of imports, neither at run time nor for types."""
+"""There is no import cycle, neither at run time nor for types."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def _imports() -> dict[str, set[str]]:
-    """The modules that each module imports, also inside functions and for type checkers."""
+    """Return the modules that each module imports, also inside functions and for type checkers."""
     paths = sorted((ROOT / "zeroclaw_tui").rglob("*.py"))
     trees = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
     found: dict[str, set[str]] = {}
@@ -25,7 +25,7 @@ def _imports() -> dict[str, set[str]]:
 
 
 def _cycles(imports: dict[str, set[str]]) -> set[frozenset[str]]:
-    """The groups of modules that import each other, directly or not."""
+    """Return the groups of modules that import each other, directly or indirectly."""
     reached = {name: _reachable(name, imports) for name in imports}
     groups = {frozenset({name, *(other for other in reached[name] if name in reached[other])}) for name in imports}
     return {frozenset(name.removeprefix("zeroclaw_tui.") for name in group) for group in groups if len(group) > 1}

@@ -1,4 +1,4 @@
-"""The guide names files and layers that exist."""
+"""The files and layers named in the guide exist."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ PACKAGE = Path(__file__).parents[2] / "zeroclaw_tui"
 GUIDE = (PACKAGE / "README.md").read_text("utf-8")
 
 
-def test_every_file_that_the_guide_names_exists() -> None:
+def test_every_file_named_in_the_guide_exists() -> None:
     named = re.findall(r"`([a-z_]+/[\w/]*)(?:\.py)?`", GUIDE)
     assert len(named) > 30
     assert [name for name in named if not (PACKAGE / name).is_dir() and not (PACKAGE / f"{name}.py").is_file()] == []
 
 
-def test_the_map_has_every_package_in_its_layer() -> None:
+def test_the_map_lists_every_package_in_its_layer() -> None:
     lines = re.findall(r"^((?:\w+/ +)+)layer (\d)", GUIDE, re.MULTILINE)
     shown = {name.rstrip("/"): int(layer) for names, layer in lines for name in names.split()}
     assert shown == {name: layer for name, layer in LAYERS.items() if name != "__main__"}
 
 
-def test_every_class_of_the_table_of_nouns_is_where_it_says() -> None:
+def test_every_class_in_the_table_of_nouns_is_in_the_named_file() -> None:
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|.*\| (`[\w/.]+`(?:, `[\w/.]+`)*) \|$", GUIDE, re.MULTILINE)
     assert len(rows) >= 15
     for names, files in rows:

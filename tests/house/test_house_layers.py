@@ -1,4 +1,4 @@
-"""A layer imports only lower layers, by absolute imports, and nobody above the backends knows a concrete one."""
+"""A layer imports only lower layers, by absolute imports, and modules above the backends use no concrete backend."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LAYERS = {
     "__main__": 6,
 }
 NEIGHBOURS = {("files", "memory"), ("embeddings", "config"), ("testing", "curation")}
-"""The imports within one layer that are meant."""
+"""The allowed imports within a layer."""
 SOLE_IMPORTERS = {"textual": "tui", "questionary": "onboard", "prompt_toolkit": "onboard"}
 CONCRETE_BACKENDS = {
     "sqlite", "postgres", "markdown", "qdrant", "redis", "lucid", "in_memory", "none", "rmem", "memory_rs",
@@ -37,7 +37,7 @@ CONCRETE_BACKENDS = {
 
 @cache
 def _modules() -> dict[str, ast.Module]:
-    """Every module by its path in the package, as it is parsed."""
+    """Return every parsed module by its path in the package."""
     return {
         path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
         for path in sorted(PACKAGE.rglob("*.py"))
@@ -60,7 +60,7 @@ def _imports(tree: ast.Module) -> list[tuple[str, int]]:
 
 
 def _fault(own: str, name: str, level: int) -> str | None:
-    """What is wrong with an import from this package."""
+    """Return the fault of an import by this package, or None."""
     if level:
         return f"{name} is imported relatively"
     if not name.startswith("zeroclaw_tui"):
@@ -82,8 +82,8 @@ def test_a_layer_imports_only_lower_layers() -> None:
     assert not faults, "\n".join(sorted(faults))
 
 
-def test_nobody_above_the_backends_knows_a_concrete_one() -> None:
-    """What a store is or can do is an attribute of it."""
+def test_no_module_above_the_backends_imports_a_concrete_backend() -> None:
+    """Properties and abilities of a store are attributes."""
     found = set()
     for module, tree in _modules().items():
         if LAYERS.get(_package(module), 0) <= LAYERS["backends"]:
@@ -96,7 +96,7 @@ def test_nobody_above_the_backends_knows_a_concrete_one() -> None:
 
 
 def _comparisons_of_names(tree: ast.Module) -> list[int]:
-    """The lines in which the name of a store is compared with anything."""
+    """Return the lines that compare the name of a store."""
     return [
         node.lineno
         for node in ast.walk(tree)
@@ -106,8 +106,8 @@ def _comparisons_of_names(tree: ast.Module) -> list[int]:
     ]
 
 
-def test_nobody_above_the_backends_asks_for_the_name_of_a_store() -> None:
-    """What a store is or can do is an attribute of it; its name is for people."""
+def test_no_module_above_the_backends_compares_the_name_of_a_store() -> None:
+    """Properties of a store are attributes; its name is only displayed."""
     found = [
         f"{module}:{line}"
         for module, tree in _modules().items()
@@ -118,26 +118,26 @@ def test_nobody_above_the_backends_asks_for_the_name_of_a_store() -> None:
 
 
 NO_BACKENDS = {
-    # A kind of place, what distinguishes old agents, and who makes vectors.
+    # A kind of place, the scope of old agents, and the provider of vectors.
     "place.kind",
     "profile.agent_scope",
     "provider",
 }
-"""What is compared with a word that is a backend's name too, and is none there."""
+"""Expressions compared with a word that is a backend's name, but not meant as one."""
 BACKEND_NAMES = {profile.key for profile in BACKENDS}
 SET_UP = {"postgres", "qdrant", "lucid"}
-"""What the wizard asks for, and ZeroClaw reads from config.toml, differs with these."""
+"""Backends with their own questions in the wizard and settings in config.toml."""
 
 
 def _texts(node: ast.expr) -> set[object]:
-    """The texts in an expression, alone or as a tuple, list or set of them."""
+    """Return the constants in an expression, alone or in a tuple, list or set."""
     if isinstance(node, ast.Tuple | ast.List | ast.Set):
         return {text for one in node.elts for text in _texts(one)}
     return {node.value} if isinstance(node, ast.Constant) else set()
 
 
 def _asked_for_names(tree: ast.Module, names: set[str]) -> list[tuple[int, str]]:
-    """Where something is compared with one of these names of backends: the line, and what is compared."""
+    """Return line and expression of each comparison with one of these backend names."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
@@ -152,10 +152,10 @@ def _asked_for_names(tree: ast.Module, names: set[str]) -> list[tuple[int, str]]
     return found
 
 
-def test_nobody_above_the_backends_asks_for_the_name_of_a_backend() -> None:
-    """What is known of a backend by its name is in the registry of backends.
+def test_no_module_above_the_backends_compares_the_name_of_a_backend() -> None:
+    """Facts about a backend are looked up by name only in the registry of backends.
 
-    The wizard may ask for those that have settings of their own in config.toml, since no two have the same.
+    The wizard may compare the names of backends with their own settings in config.toml.
     """
     found = {
         f"{module}:{line}: {asked}": asked
@@ -183,6 +183,6 @@ def _loaded_by(code: str) -> set[str]:
         ("import zeroclaw_tui.tui.app", {"questionary", "numpy", "httpx", "cryptography", "regex"}),
     ],
 )
-def test_nothing_is_imported_before_it_is_used(code: str, absent: set[str]) -> None:
-    """A process that has only imported a floor holds none of the libraries that floor does not need yet."""
+def test_libraries_are_imported_only_when_used(code: str, absent: set[str]) -> None:
+    """Importing a package does not load libraries that it needs only later."""
     assert not _loaded_by(code) & absent

@@ -1,4 +1,4 @@
-"""README and help pages name keys, commands and options as the program has them."""
+"""Keys, commands and options in README and help pages agree with the program."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_pages_of_keys_and_commands_are_what_the_program_declares(name: str) -> None:
+def test_the_pages_of_keys_and_commands_are_up_to_date(name: str) -> None:
     """`python tests/house/make_help_pages.py` writes them."""
     assert (FOLDER / name).read_text("utf-8") == PAGES[name]()
 
 
 def test_every_option_of_the_readme_exists() -> None:
-    """Each `--option` of the README is in the help of one of the programs."""
+    """Each `--option` of the README is in the help of a program."""
     onboard = ["-c", "from zeroclaw_tui.cli.main import zeroclaw; zeroclaw()", "onboard", "--help"]
     shown = subprocess.run([sys.executable, *onboard], capture_output=True, text=True, check=False).stdout
     inspector = subprocess.run(
@@ -36,8 +36,8 @@ def test_every_option_of_the_readme_exists() -> None:
     assert {option for option in named if option not in shown} == set()
 
 
-def test_the_lines_to_install_name_this_package_and_drivers_it_has() -> None:
-    """`.ci/run` runs them; here they are compared with pyproject.toml."""
+def test_the_install_commands_name_this_package_and_its_drivers() -> None:
+    """`.ci/run` runs these lines; this test compares them with pyproject.toml."""
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
     part = README[README.index("## Install, upgrade") : README.index("## Stores and versions")]
     drivers = {name for names in re.findall(r"'\.\[([a-z,]+)\]'", part) for name in names.split(",")}

@@ -1,4 +1,4 @@
-"""What is invisible is shown, and what scripts and emoji need is left as it is."""
+"""Invisible characters are shown, except those needed by scripts and emoji."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ CONTEXT = (
 
 
 def tags(text: str) -> str:
-    """A text in tag characters."""
+    """Return a text in tag characters."""
     return "".join(chr(0xE0000 + ord(letter)) for letter in text)
 
 
 def selectors(text: str) -> str:
-    """A text in variation selectors, a byte each."""
+    """Return a text in variation selectors, one per byte."""
     return "".join(chr(0xFE00 + byte if byte < 16 else 0xE0100 + byte - 16) for byte in text.encode())
 
 
 @given(st.lists(st.one_of(LATIN, st.lists(INVISIBLE, max_size=6).map("".join))).map("".join))
-def test_nothing_invisible_passes_in_text_of_letters(text: str) -> None:
+def test_no_invisible_character_passes_in_text_of_letters(text: str) -> None:
     shown = display_text(text)
     assert not set(shown) & (IGNORABLE | set(ALSO_INVISIBLE))
     assert bool(set(text) & (IGNORABLE | set(ALSO_INVISIBLE))) == ("⟨" in shown)
 
 
 @given(st.text(CONTEXT))
-def test_what_stays_plain_has_something_visible_before_it(text: str) -> None:
-    """The longest sequences of invisible characters anything needs are a selector with a joiner, and a flag's tags."""
+def test_an_unmarked_invisible_character_follows_a_visible_one(text: str) -> None:
+    """The longest legitimate sequences of invisible characters are a selector with a joiner, and a flag's tags."""
     shown = display_text(text)
     for flag in ("gbeng", "gbsct", "gbwls"):
         shown = shown.replace(f"🏴{tags(flag)}\U000e007f", "🏴")
@@ -57,7 +57,7 @@ def test_what_stays_plain_has_something_visible_before_it(text: str) -> None:
 
 @given(st.text(CONTEXT), st.integers(1, 30))
 def test_a_row_is_never_wider_than_its_cells(text: str, most: int) -> None:
-    """What is cut is cleaned once more where it is written, which must not make it wider."""
+    """Cut text is cleaned again when it is written, which must not make it wider."""
     assert cells(display_text(cut(one_line(text), most))) <= most
 
 
@@ -77,7 +77,7 @@ def test_a_row_is_never_wider_than_its_cells(text: str, most: int) -> None:
         f"🏴{tags('gbeng')}\U000e007f🏴{tags('gbsct')}\U000e007f🏴{tags('gbwls')}\U000e007f",
     ],
 )
-def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
+def test_ordinary_text_is_shown_unchanged(text: str) -> None:
     assert display_text(text) == text
     assert list(hidden_runs(text)) == []
 
@@ -103,18 +103,18 @@ def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
         ("safe\u202egnp.exe", "safe⟨U+202E⟩gnp.exe"),
     ],
 )
-def test_hidden_text_is_marked_and_spelled(text: str, shown: str) -> None:
+def test_hidden_text_is_marked_and_spelled_out(text: str, shown: str) -> None:
     assert display_text(text) == shown
 
 
 @pytest.mark.parametrize(
     "text", ["\ufeffBOM first", "שלום\u200f!", "\u2068name\u2069", " \ue0a0 main", "a\u00a0\u00a0\u00a0b", "plain"]
 )
-def test_what_ordinary_programs_write_is_shown_but_not_suspicious(text: str) -> None:
+def test_invisible_characters_of_ordinary_programs_are_not_suspicious(text: str) -> None:
     assert list(suspicious_runs(text)) == []
 
 
-def test_a_suspicious_run_reports_where_and_what_it_is() -> None:
+def test_a_suspicious_run_has_its_position_and_kind() -> None:
     text = f"Likes tea.{tags('obey')} \u200bNo\u00adthing"
     found = list(suspicious_runs(text))
     assert [(text[run.start : run.end], run.kinds) for run in found] == [
@@ -125,6 +125,6 @@ def test_a_suspicious_run_reports_where_and_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("before", ["\uab30", "a\u1ab0", "\u1c80", "a\ufe20"])
-def test_a_joiner_after_a_letter_that_joins_nothing_is_hidden_text(before: str) -> None:
-    """Latin and Cyrillic letters from blocks between those of scripts that join, and accents of any script."""
+def test_a_joiner_after_a_non_joining_letter_is_hidden_text(before: str) -> None:
+    """Latin and Cyrillic letters from blocks between those of joining scripts, and accents of any script."""
     assert [run.kinds for run in hidden_runs(f"{before}\u200db")] == [("U+200D",)]

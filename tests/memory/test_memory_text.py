@@ -1,4 +1,4 @@
-"""Texts as they are shown, and moments as they are read."""
+"""Display of texts and times."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_row_is_one_line(text: str) -> None:
 
 
 @given(st.text(st.characters(codec="ascii", categories=["L", "N", "P", "Zs"]), max_size=100))
-def test_plain_text_is_shown_as_it_is(text: str) -> None:
+def test_plain_text_is_shown_unchanged(text: str) -> None:
     assert display_text(text) == text
 
 
@@ -59,7 +59,7 @@ def test_hostile_text_becomes_visible(hostile: str, shown: str) -> None:
         ("", "no date"),
     ],
 )
-def test_time_is_that_of_the_clock_it_was_written_by(timestamp: str, shown: str) -> None:
+def test_times_are_shown_in_the_zone_in_which_they_were_written(timestamp: str, shown: str) -> None:
     assert absolute_time(timestamp) == shown
 
 
@@ -71,5 +71,5 @@ def test_time_is_that_of_the_clock_it_was_written_by(timestamp: str, shown: str)
         ("no date at all", "no date at all"),
     ],
 )
-def test_the_date_is_the_beginning_of_it(timestamp: str, shown: str) -> None:
+def test_the_date_is_the_beginning_of_the_timestamp(timestamp: str, shown: str) -> None:
     assert date_shown(timestamp) == shown

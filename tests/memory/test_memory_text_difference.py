@@ -1,4 +1,4 @@
-"""Differences of texts: what went, what came, and how much around it is shown."""
+"""Differences of texts: removed and added lines, and the context shown around them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ LINES = st.lists(st.sampled_from(["a", "b", "c", "", "long line"]), max_size=30)
 
 
 @given(LINES, LINES)
-def test_old_and_new_can_be_read_out_of_a_difference(before: str, after: str) -> None:
-    """Where nothing is left out, what stayed and went is the old text, what stayed and came the new."""
+def test_both_texts_can_be_reconstructed_from_a_difference(before: str, after: str) -> None:
+    """If nothing is omitted, unchanged and removed lines are the old text, unchanged and added lines the new one."""
     lines = diff_lines(before, after)
     left_out = sum(int(line.text.split()[0]) for line in lines if line.sign == "…")
     old, new = before.split("\n") if before else [], after.split("\n") if after else []
@@ -37,14 +37,14 @@ def test_three_lines_around_a_change_are_shown_and_the_others_counted() -> None:
     assert diff_lines(before, after)[0].text == "7 lines unchanged"
 
 
-def test_an_empty_side_is_all_removed_or_all_new() -> None:
+def test_an_empty_text_means_all_removed_or_all_added() -> None:
     assert signs("", "one\ntwo") == "++"
     assert signs("", "") == ""
     assert diff_lines("", "", whole=True) == []
     assert signs("one\ntwo", "") == "--"
 
 
-def test_texts_that_differ_throughout_are_not_searched_for_likeness() -> None:
+def test_completely_different_texts_are_not_compared_line_by_line() -> None:
     """Two long texts are reported at once as removed and added, without their common ends."""
     count = int(MAX_LINE_PAIRS**0.5) + 1
     before, after = ("\n".join(["head", *(f"{name} {at % 7}" for at in range(count))]) for name in ("old", "new"))

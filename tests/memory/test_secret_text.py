@@ -1,4 +1,4 @@
-"""Look-alike secrets: what is one, what is none, and that none of it is ever shown."""
+"""Texts that look like secrets are recognised, ordinary texts are not, and no secret is ever shown."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ HARMLESS = (
 
 @pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize("around", ["{}", "My key is {}, do not lose it.", "KEY={}\nNEXT=1", "99999999:{}\n"])
-def test_a_secret_is_known_by_its_shape_and_hidden(secret: str, around: str) -> None:
+def test_a_secret_is_recognised_by_its_form_and_hidden(secret: str, around: str) -> None:
     telegram = secret.startswith("AA")
     text = around.format(secret if not telegram or around.startswith("9") else f"12345678:{secret}")
     assert look_alike_secrets(text)[0] == SECRETS[secret]
@@ -80,7 +80,7 @@ def test_a_secret_is_known_by_its_shape_and_hidden(secret: str, around: str) -> 
 
 
 @pytest.mark.parametrize("name", ASSIGNED, ids="".join)
-def test_what_is_assigned_to_a_name_is_reported_and_hidden(name: tuple[str, str]) -> None:
+def test_a_value_assigned_to_a_secret_name_is_reported_and_hidden(name: tuple[str, str]) -> None:
     lead, secret = name
     text = f"Note: {lead}{secret}" + ("@db.example.com/x" if "://" in lead else '" and more')
     assert look_alike_secrets(text) == [ASSIGNED[name]]
@@ -111,19 +111,19 @@ def test_ordinary_text_is_no_secret(text: str) -> None:
 
 @given(st.text(alphabet=string.ascii_letters + " .,:;-_/()\n", max_size=400))
 def test_words_without_a_digit_are_hardly_ever_secrets(text: str) -> None:
-    """Only a private key's armour, a password in an address or one with capitals can be such."""
+    """Only a private key's armour, a password in a URL or one with capitals can be one."""
     assert set(look_alike_secrets(text)) <= {"a private key", "a password", "a password in an address"}
 
 
 @given(st.text(max_size=300), st.sampled_from(sorted(SECRETS)), st.text(max_size=300))
-def test_a_masked_text_has_no_secret_wherever_it_was(before: str, secret: str, after: str) -> None:
+def test_a_masked_text_has_no_secret_at_any_position(before: str, secret: str, after: str) -> None:
     lead = "12345678:" if secret.startswith("AA") else ""
     assert secret not in masked(f"{before} {lead}{secret} {after}")
 
 
 @pytest.mark.parametrize("ahead", [0, 100, 380, 395, 3980, 3995, 4100])
-def test_a_beginning_that_is_shown_never_ends_within_a_secret(ahead: int) -> None:
-    """Whole rows are cut at 4,000 characters, rows of a listing at 400."""
+def test_an_excerpt_never_ends_within_a_secret(ahead: int) -> None:
+    """Whole rows are cut at 4,000 characters, listed rows at 400."""
     secret = f"sk-{MIXED}{MIXED}"
     text = "x " * (ahead // 2) + secret + " end"
     for shown in (excerpt_of(text), excerpt_of(text[:400], is_cut=True)):

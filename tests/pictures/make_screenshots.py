@@ -1,4 +1,4 @@
-"""Draw `screenshots/`: the inspector on the demo at a fixed moment, and the wizard in a pseudo-terminal.
+"""Draw `screenshots/`: the inspector on the demo at a fixed time, and the wizard in a pseudo-terminal.
 
 python tests/pictures/make_screenshots.py [FOLDER]
 """
@@ -47,7 +47,7 @@ SHOTS: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "stores": (WIDE, ("6", "j")),
     "live": (README, ("5", "k")),
 }
-"""For each picture of the inspector its size and the keys, as `support.settling.press` takes them."""
+"""The size and keys of each picture of the inspector, as for `support.settling.press`."""
 CONFIG = """\
 # The kitchen assistant. Months of work, please keep it.
 default_temperature = 0.7
@@ -72,14 +72,14 @@ REVIEW = (
     ("ctrl+b back\n ❯", "postgres://zeroclaw:swordfish@db.home:5432/zeroclaw", "enter"),
     ("Cancel without saving\n   ← back",),
 )
-"""The way to the review of the wizard: what must be on the screen, then the keys to press.
+"""The steps to the review of the wizard: a text to wait for on the screen, then the keys to press.
 
-The last that is drawn is waited for: what is typed before, the terminal itself would show as well.
+The text is the last one drawn, since keys typed earlier would be echoed by the terminal itself.
 """
 
 
 async def picture(shot: str, config_dir: Path) -> str:
-    """One screen of the inspector as SVG, after its keys and once nothing is under way any more."""
+    """Return a screen of the inspector as SVG, after its keys and once it is idle."""
     size, keys = SHOTS[shot]
     ticks = count()
     pace = Pace(debounce=0.0, poll=None, stopwatch=lambda: next(ticks) * 0.012)
@@ -91,7 +91,7 @@ async def picture(shot: str, config_dir: Path) -> str:
 
 
 def wizard_review(home: Path) -> str:
-    """The review of the wizard as SVG; nothing is tested, since what a test finds changes with the machine."""
+    """Return the review of the wizard as SVG; no probe is run, since its finding depends on the machine."""
     config_dir = home / ".zeroclaw"
     database = config_dir / "workspace" / "memory" / "brain.db"
     database.parent.mkdir(parents=True)
@@ -121,17 +121,17 @@ def _style(cell: pyte.screens.Char) -> Style:
 def draw(folder: Path) -> None:
     """Write every picture."""
     still_terminal(pytest.MonkeyPatch())
-    # How full this machine's disk is belongs on no picture.
+    # No picture may show the disk usage of this machine.
     shutil.disk_usage = lambda path: _DISK  # type: ignore[assignment]
-    # Nor is which databases its environment names.
+    # Nor the databases named in its environment.
     for name in [name for name in os.environ if name.startswith("ZEROCLAW_") or name == "DATABASE_URL"]:
         del os.environ[name]
-    # Only our own zeroclaw is on the PATH: its version is assumed, and a command has its bare name, on every machine.
+    # Only our own zeroclaw is on the PATH, so that every machine assumes the same version and shows bare command names.
     path = f"{SCRIPTS}:/usr/bin:/bin"
     os.environ.update(TZ="UTC", NO_MOTION="1", PATH=path, TERM="xterm-256color", COLORTERM="truecolor")
     os.environ.pop("COLORFGBG", None)
     folder.mkdir(parents=True, exist_ok=True)
-    # The path is part of the picture, so the sample install always is at the same one.
+    # The path is part of the picture, so the sample install always has the same path.
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
         os.environ["HOME"] = str(home)

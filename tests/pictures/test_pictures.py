@@ -1,4 +1,4 @@
-"""The pictures of the README show the program as it is."""
+"""The pictures of the README are up to date."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_pictures_are_what_the_program_draws_now(tmp_path: Path) -> None:
-    """Drawn again they are the same; else `python tests/pictures/make_screenshots.py` and a look at them is due."""
+def test_the_pictures_equal_those_drawn_now(tmp_path: Path) -> None:
+    """If they differ, run `python tests/pictures/make_screenshots.py` and look at the result."""
     script = ROOT / "tests" / "pictures" / "make_screenshots.py"
     subprocess.run([sys.executable, str(script), str(tmp_path)], check=True, timeout=300)
     drawn = {path.name: path.read_text("utf-8") for path in tmp_path.glob("*.svg")}

@@ -15,12 +15,12 @@ INSPECTOR = [sys.executable, "-m", "zeroclaw_tui"]
 
 @pytest.fixture
 def config_dir(tmp_path: Path) -> Path:
-    """SQLite in use, with two memories; a MEMORY.md with three next to it."""
+    """SQLite as the configured store, with two memories, and a MEMORY.md with three."""
     return install_of_two_stores(tmp_path)
 
 
-def test_from_sqlite_to_markdown_to_none_and_back(config_dir: Path) -> None:
-    """Each store shows what it has; nothing of the files changes."""
+def test_switching_from_sqlite_to_markdown_to_none_and_back(config_dir: Path) -> None:
+    """Each store shows its memories; no file changes."""
     before = _digests(config_dir)
     with Terminal([*INSPECTOR, str(config_dir)], columns=80, lines=24) as screen:
         screen.wait_for("2 memories", "ramen it is")
@@ -44,7 +44,7 @@ def _switch(screen: Terminal, name: str) -> None:
     screen.press("6")
     screen.wait_until(lambda: set(names()) == {"sqlite", "markdown", "none"}, "the three stores")
     screen.wait_for("3 stores configured: 3 answer", "⏎ open")
-    # The cursor starts on the store that is shown.
+    # The cursor starts on the current store.
     screen.press(*["j"] * names().index(name), "enter")
     screen.wait_until_absent("stores configured")
 

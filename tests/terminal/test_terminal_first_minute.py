@@ -1,4 +1,4 @@
-"""The first minute of a newcomer: an empty HOME, the wizard, and the commands that it and the README name."""
+"""The first minute of a new user: an empty HOME, the wizard, and the commands named by it and the README."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ ZEROCLAW = str(PROGRAMS / "zeroclaw")
 INSPECTOR = str(PROGRAMS / "zeroclaw-tui")
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 ONBOARD = next(iter(re.findall(r"bin/zeroclaw (onboard --interactive)", README))).split()
-"""The first command that the README has a newcomer type."""
+"""The first command in the README."""
 BACKENDS = ("sqlite", "lucid", "postgres", "markdown")
 USER, PASSWORD = "newcomer", "first-one-4713"
 
 
 @pytest.fixture
 def home(clean_environment: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The empty HOME, and a `lucid` that answers on PATH, but no ZeroClaw."""
+    """An empty HOME, with a working `lucid` on PATH but no ZeroClaw."""
     programs = clean_environment / "bin"
     programs.mkdir()
     (programs / "lucid").write_text("#!/bin/sh\nexit 0\n")
@@ -44,7 +44,7 @@ def server() -> Iterator[PostgresServer]:
 
 
 def memory(*arguments: str) -> tuple[int, str]:
-    """What a command answers."""
+    """Return a function that runs a command and returns its output."""
     done = run_memory(*arguments)
     return done.returncode, done.stdout + done.stderr
 
@@ -59,7 +59,7 @@ def test_from_nothing_to_the_first_memory(backend: str, home: Path, server: Post
         screen.press(*["down"] * BACKENDS.index(backend), "enter")
         if backend == "postgres":
             screen.wait_for("Step 2 ", "PostgreSQL URL?", "ctrl+b back")
-            # What is typed before that line is there, the terminal itself would show.
+            # Text typed before that line appears would be echoed by the terminal itself.
             screen.wait_until(lambda: screen.text.rstrip().splitlines()[-1].startswith(" ❯"), "the line to type in")
             screen.press(server.url(USER, PASSWORD, "memory"), "enter")
             screen.wait_for("PostgreSQL: connects in")
@@ -104,7 +104,7 @@ def test_from_nothing_to_the_first_memory(backend: str, home: Path, server: Post
     assert "No memory entries found." in memory("list")[1]
 
 
-def test_the_inspector_makes_the_store_and_takes_the_first_memory(home: Path) -> None:
+def test_the_inspector_creates_the_store_and_saves_the_first_memory(home: Path) -> None:
     made = subprocess.run([ZEROCLAW, "onboard", "--defaults"], capture_output=True, text=True, timeout=120)
     assert made.returncode == 0, made.stderr
     with Terminal([INSPECTOR]) as screen:

@@ -1,4 +1,4 @@
-"""Hygiene as a person does it: in a real terminal, on a workspace with old notes and chat rows."""
+"""Hygiene in a real terminal, on a workspace with old notes and conversation rows."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def state_of(zc: Path) -> tuple[dict[str, str], list[str]]:
         return files, [key for (key,) in connection.execute("SELECT key FROM memories ORDER BY key")]
 
 
-def test_look_leave_one_out_run_and_take_it_back(zc: Path) -> None:
-    """From the list to hygiene and out again; what was left out stays, and undo brings everything else back."""
+def test_hygiene_runs_without_the_excluded_item_and_can_be_undone(zc: Path) -> None:
+    """From the list to hygiene and back; the excluded item stays, and undo restores everything else."""
     before = state_of(zc)
     with Terminal([*INSPECTOR, "--config-dir", str(zc)], columns=80, lines=24) as screen:
         screen.wait_for("3 memories")
@@ -61,7 +61,7 @@ def test_look_leave_one_out_run_and_take_it_back(zc: Path) -> None:
         screen.press("u")
         screen.wait_for("user_msg_2", "3 items due")
         files, keys = state_of(zc)
-        # When hygiene ran last stays written, so that ZeroClaw does not run it again at its next start.
+        # The time of the last run stays recorded, so that ZeroClaw does not run it again at its next start.
         assert files.pop("state/memory_hygiene_state.json")
         assert (files, keys) == before
         screen.press("escape")

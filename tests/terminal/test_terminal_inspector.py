@@ -1,4 +1,4 @@
-"""The inspector as a person starts it: in a real terminal, with keys and mouse, on databases ZeroClaw wrote."""
+"""The inspector in a real terminal, with keys and mouse, on databases written by ZeroClaw."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _digest(path: Path) -> str:
 
 
 def _leave(screen: Terminal) -> None:
-    """Out of the search, a look at the keys, and out: each step seen before the next key is sent."""
+    """Leave the search, open and close the keys, and quit; wait for each screen before the next key."""
     screen.press("escape")
     screen.wait_for("last stored first")
     screen.press("?")
@@ -52,8 +52,8 @@ def own_copy(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     [pytest.param(store, SIZES[at % 2], id=f"{store.parent.name}-{store.name}") for at, store in enumerate(STORES)],
     indirect=["own_copy"],
 )
-def test_browsing_and_searching_leave_every_byte(own_copy: Path, size: tuple[int, int]) -> None:
-    """Move, search both ways, filter, read the keys, quit: exit 0, and the file is what it was."""
+def test_browsing_and_searching_change_no_byte(own_copy: Path, size: tuple[int, int]) -> None:
+    """Move, search in both ways, filter, open the keys, quit: exit code 0 and an unchanged file."""
     before = _digest(own_copy)
     with Terminal([*INSPECTOR, str(own_copy)], columns=size[0], lines=size[1]) as screen:
         screen.wait_for("memories")
@@ -70,8 +70,8 @@ def test_browsing_and_searching_leave_every_byte(own_copy: Path, size: tuple[int
     assert _digest(own_copy) == before
 
 
-def test_the_demo_starts_from_nothing(clean_environment: Path) -> None:
-    """With an empty HOME and no install the sample memories open, and nothing is left behind."""
+def test_the_demo_starts_without_an_install(clean_environment: Path) -> None:
+    """With an empty HOME and no install the sample memories open, and no file is left."""
     with Terminal([*INSPECTOR, "--demo"], columns=140, lines=40) as screen:
         screen.wait_for("memories", "Category")
         screen.press("/", "what does she like to eat?")
@@ -82,7 +82,7 @@ def test_the_demo_starts_from_nothing(clean_environment: Path) -> None:
     assert list(clean_environment.iterdir()) == []
 
 
-def test_without_an_install_the_screen_says_where_it_looked() -> None:
+def test_without_an_install_the_screen_lists_the_searched_folders() -> None:
     with Terminal(INSPECTOR, columns=80, lines=24) as screen:
         screen.wait_for("No install found", "--demo")
         screen.press("q")
@@ -114,7 +114,7 @@ def _add(path: Path, rows: dict[str, str], category: str = "core") -> None:
 
 
 def test_no_memory_reaches_the_terminal_as_an_escape_sequence(store: Path) -> None:
-    """Every hostile row is selected once, in list and detail; none of its sequences is among the bytes printed."""
+    """Every hostile row is selected once, in list and detail; none of its escape sequences is printed."""
     _add(store, HOSTILE)
     with Terminal([*INSPECTOR, str(store)], columns=140, lines=40) as screen:
         screen.wait_for("4 memories", "[/] [@click=app.quit()]quit")
@@ -153,7 +153,7 @@ def _click(screen: Terminal, text: str) -> None:
     screen.click(screen.rows[row].index(text) + 1, row)
 
 
-def test_what_an_agent_writes_in_the_meantime_appears(store: Path) -> None:
+def test_concurrent_writes_of_an_agent_appear(store: Path) -> None:
     _add(store, {"old": "known for long"})
     with Terminal([*INSPECTOR, str(store)], columns=80, lines=24) as screen:
         screen.wait_for("1 memor", "known for long")
@@ -173,10 +173,10 @@ def test_what_an_agent_writes_in_the_meantime_appears(store: Path) -> None:
     ],
     ids=["empty", "text", "truncated", "missing"],
 )
-def test_a_store_that_cannot_be_opened_is_a_screen(store: Path, spoil: object, said: str, code: int) -> None:
+def test_an_unopenable_store_is_reported_on_a_screen(store: Path, spoil: object, said: str, code: int) -> None:
     spoil(store)  # type: ignore[operator]
     with Terminal([*INSPECTOR, str(store)], columns=80, lines=24) as screen:
-        # The sentence breaks where the path ends.
+        # The sentence is wrapped at the end of the path.
         screen.wait_until(lambda: said in " ".join(screen.text.split()), said)
         screen.wait_for("r retry", "q quit")
         screen.press("q")

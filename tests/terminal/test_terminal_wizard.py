@@ -1,4 +1,4 @@
-"""The wizard as a person runs it: in a real terminal, from the first question to the written file."""
+"""The wizard in a real terminal, from the first question to the written file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ esac
 
 @pytest.fixture
 def home(clean_environment: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The empty HOME, where the programs that are found are our own `bin` and the system's."""
+    """An empty HOME, with only our own `bin` and the system's folders on PATH."""
     programs = clean_environment / "bin"
     programs.mkdir()
     monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
@@ -59,7 +59,7 @@ def server() -> Iterator[PostgresServer]:
 
 
 def config_file(home: Path, text: str | None = None) -> Path:
-    """Where the config is, written with a text if there is one."""
+    """Return the path of the config, written with a text if given."""
     file = home / ".zeroclaw" / "config.toml"
     if text is not None:
         file.parent.mkdir()
@@ -74,13 +74,13 @@ def lucid(home: Path, text: str) -> None:
 
 
 def place(screen: Terminal) -> int:
-    """The number of the question that was asked last, 0 before the first."""
+    """Return the number of the last question, 0 before the first."""
     numbers = [int(found) for found in PLACE.findall(screen.text)]
     return numbers[-1] if numbers else 0
 
 
 def type_in(screen: Terminal, number: int, *keys: str) -> None:
-    """Type at a question's line, once it is there: what is typed before, the terminal itself would edit."""
+    """Type an answer once its line has appeared: text typed earlier would be edited by the terminal itself."""
 
     def is_ready() -> bool:
         rows = [row for row in screen.rows if row]
@@ -92,7 +92,7 @@ def type_in(screen: Terminal, number: int, *keys: str) -> None:
 
 
 def ask_everything(screen: Terminal) -> None:
-    """Answer how much shall be asked."""
+    """Answer the question of how much to ask."""
     screen.wait_for("Which settings do you want to", "❯ Basics", "Everything")
     screen.press("down", "enter")
 
@@ -109,7 +109,7 @@ def choose_backend(screen: Terminal, backend: str, *, basics: bool = False) -> N
 
 
 def enter_to_the_review(screen: Terminal, last: int = 1) -> list[str]:
-    """Take what is offered at every question; the screens seen on the way."""
+    """Accept the offered answer to every question; return the screens."""
     seen: list[str] = []
     while True:
         screen.wait_until(lambda: "Write" in screen.text or place(screen) > last, f"question {last + 1}")  # noqa: B023
@@ -121,7 +121,7 @@ def enter_to_the_review(screen: Terminal, last: int = 1) -> list[str]:
 
 
 def choose_lucid_in_the_basics(screen: Terminal) -> None:
-    """Answer all questions of a Markdown config, with Lucid in its place."""
+    """Answer all questions of a Markdown config, changing the backend to Lucid."""
     screen.wait_for("Which settings do you want to", "❯ Basics")
     screen.press("enter")
     screen.wait_for("❯ Markdown  (now)", "← back")
@@ -130,7 +130,7 @@ def choose_lucid_in_the_basics(screen: Terminal) -> None:
 
 
 def end(screen: Terminal) -> None:
-    """Take nothing of what is offered after writing."""
+    """Decline everything offered after writing."""
     screen.wait_for("What next?", "❯ Nothing now")
     screen.press("enter")
     assert screen.wait_exit() == 0
@@ -149,7 +149,7 @@ def is_running(process: int) -> bool:
         return False
 
 
-def test_all_that_matters_of_another_backend_is_on_a_small_screen_with_its_question(home: Path) -> None:
+def test_the_review_of_another_backend_fits_on_a_small_screen(home: Path) -> None:
     file = config_file(home, OLD.replace("markdown", "sqlite"))
     with Terminal([*WIZARD, "--no-test"]) as screen:
         choose_backend(screen, "postgres")
@@ -169,7 +169,7 @@ def test_all_that_matters_of_another_backend_is_on_a_small_screen_with_its_quest
     assert 'backend = "sqlite"' in file.read_text()
 
 
-def test_a_wrong_password_is_reported_and_put_right(home: Path, server: PostgresServer) -> None:
+def test_a_wrong_password_is_reported_and_can_be_corrected(home: Path, server: PostgresServer) -> None:
     with Terminal(WIZARD, lines=40) as screen:
         choose_backend(screen, "postgres", basics=True)
         type_in(screen, 2, server.url(USER, WRONG, "memory"), "enter")
@@ -188,7 +188,7 @@ def test_a_wrong_password_is_reported_and_put_right(home: Path, server: Postgres
     assert (home / ".zeroclaw" / ".secret_key").exists()
 
 
-def test_at_forty_columns_every_word_of_a_whole_run_can_be_read_and_the_inspector_follows(home: Path) -> None:
+def test_at_forty_columns_every_word_is_readable_and_the_inspector_opens_afterwards(home: Path) -> None:
     file = config_file(home, OLD)
     notes = file.parent / "workspace" / "MEMORY.md"
     notes.parent.mkdir()
@@ -202,7 +202,7 @@ def test_at_forty_columns_every_word_of_a_whole_run_can_be_read_and_the_inspecto
         screen.wait_for("Step 3 ", "Enable hygiene (archive and delete", "← back")
         screen.press("ctrl+b")
         screen.wait_until(lambda: "❯ No\n   ← back" in screen.text.rpartition("Step 2")[2], "the question again")
-        assert not re.search(r"\w…", screen.text), "no word is cut in two"
+        assert not re.search(r"\w…", screen.text), "no word may be cut in two"
         screen.press("enter")
         enter_to_the_review(screen, 2)
         screen.wait_for("- auto_save = true", "+ auto_save = false", "Write", "Cancel without saving")
@@ -215,7 +215,7 @@ def test_at_forty_columns_every_word_of_a_whole_run_can_be_read_and_the_inspecto
         assert screen.wait_exit() == 0
 
 
-def test_no_colour_is_sent_from_the_first_line_to_the_last_where_none_is_wanted(home: Path) -> None:
+def test_no_colour_is_sent_if_none_is_wanted(home: Path) -> None:
     with Terminal(WIZARD, variables={"NO_COLOR": "1"}) as screen:
         choose_backend(screen, "markdown")
         enter_to_the_review(screen)
@@ -224,17 +224,17 @@ def test_no_colour_is_sent_from_the_first_line_to_the_last_where_none_is_wanted(
         assert not COLOUR.search(screen.raw)
     with Terminal(WIZARD) as screen:
         screen.wait_for("Which settings do you want to")
-        assert COLOUR.search(screen.raw), "else the pattern above finds nothing anywhere"
+        assert COLOUR.search(screen.raw), "otherwise the pattern above never matches"
 
 
-def test_a_pipe_as_stdin_is_never_asked(home: Path) -> None:
+def test_no_question_is_asked_if_stdin_is_a_pipe(home: Path) -> None:
     with Terminal(["/bin/sh", "-c", f"echo | {ZEROCLAW} onboard --interactive; echo ended with $?"]) as screen:
         screen.wait_for("ended with 2", "--interactive needs a terminal", "--defaults")
         assert b"Which memory backend?" not in screen.raw
     assert not config_file(home).exists()
 
 
-def test_ctrl_c_while_a_program_is_tested_leaves_no_process_and_the_file(home: Path) -> None:
+def test_ctrl_c_during_a_test_of_a_program_leaves_no_process_and_keeps_the_file(home: Path) -> None:
     started = home / "started"
     lucid(home, f"#!/bin/sh\necho $$ > {started}.new\nmv {started}.new {started}\nexec sleep 600\n")
     file = config_file(home, OLD)
@@ -248,7 +248,7 @@ def test_ctrl_c_while_a_program_is_tested_leaves_no_process_and_the_file(home: P
     assert file.read_text() == OLD
 
 
-def test_keys_typed_during_a_test_are_not_shown_and_the_terminal_shows_them_again_afterwards(home: Path) -> None:
+def test_keys_typed_during_a_test_are_not_echoed_and_echo_is_restored(home: Path) -> None:
     waiting, done = home / "waiting", home / "done"
     os.mkfifo(done)
     lucid(home, f"#!/bin/sh\n: > {waiting}\nread line < {done}\n")
@@ -266,7 +266,7 @@ def test_keys_typed_during_a_test_are_not_shown_and_the_terminal_shows_them_agai
         screen.wait_for("Stopped. Nothing was changed.", " echo ")
 
 
-def test_ctrl_c_while_an_endpoint_keeps_silent_ends_at_once(home: Path) -> None:
+def test_ctrl_c_while_an_endpoint_is_silent_exits_at_once(home: Path) -> None:
     file = config_file(home, OLD.replace("markdown", "sqlite"))
     before = file.read_bytes()
     with serving(after(600, embeddings(3))) as endpoint, Terminal(WIZARD, lines=40) as screen:
@@ -284,7 +284,7 @@ def test_ctrl_c_while_an_endpoint_keeps_silent_ends_at_once(home: Path) -> None:
 
 
 @pytest.mark.parametrize("term", ["xterm-256color", "dumb", "vt100", "linux"])
-def test_a_terminal_without_our_signs_gets_ascii_in_their_place(home: Path, term: str) -> None:
+def test_a_terminal_without_our_symbols_gets_ascii_instead(home: Path, term: str) -> None:
     with Terminal(WIZARD, variables={"PYTHONIOENCODING": "iso-8859-1", "TERM": term}) as screen:
         screen.wait_for("Which settings do you want to", "> Basics")
         screen.press("down", "enter")
@@ -296,7 +296,7 @@ def test_a_terminal_without_our_signs_gets_ascii_in_their_place(home: Path, term
         assert "? " not in screen.text.replace("kept? ", "")
 
 
-def test_the_end_of_the_input_in_a_line_is_a_wrong_use_that_says_how_to_do_without(home: Path) -> None:
+def test_end_of_input_is_a_usage_error_that_names_an_alternative(home: Path) -> None:
     with Terminal(WIZARD) as screen:
         choose_backend(screen, "sqlite")
         type_in(screen, 2, "x", "enter")
