@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
-from support.engine_contract import EngineContract, NeighbourContract
+from support.engine_contract import ConcurrencyContract, EngineContract
 from support.memories import NOW, Change, Draft, MemoryEntry, Refused, Row, Unreadable, Vector, sample_entries
 from support.questions import EXCERPTS, ROWS, MemoryFilter, Query, Sort
 from support.recalls import keys, recalled
@@ -29,7 +29,7 @@ class TestInMemory(MemoryContract):
         return InMemory([replace(entries[0], superseded_by="editor"), *entries[1:]])
 
 
-class TestInMemoryWriting(StoreContract, EngineContract, NeighbourContract):
+class TestInMemoryWriting(StoreContract, EngineContract, ConcurrencyContract):
     @pytest.fixture
     async def memory(self):
         return InMemory([replace(SAMPLES[0], superseded_by="editor"), *SAMPLES[1:]])
@@ -73,7 +73,7 @@ class TestTrait(MemoryContract):
         return trait_store(sample_entries())
 
 
-class TestTraitWriting(StoreContract, EngineContract, NeighbourContract):
+class TestTraitWriting(StoreContract, EngineContract, ConcurrencyContract):
     @pytest.fixture
     async def memory(self):
         return trait_store(SAMPLES)

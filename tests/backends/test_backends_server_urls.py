@@ -78,7 +78,7 @@ def test_the_name_of_a_server_has_no_password(url, name):
     assert without_password(url) == name
 
 
-def foreign(tmp_path: Path, url: str = f"postgres://ada:{SECRET}@h/d", **options: Any) -> MemoryConfig:
+def config_from_environment(tmp_path: Path, url: str = f"postgres://ada:{SECRET}@h/d", **options: Any) -> MemoryConfig:
     folder = tmp_path / "zc"
     folder.mkdir(exist_ok=True)
     (folder / "config.toml").write_text(POSTGRES)
@@ -86,7 +86,7 @@ def foreign(tmp_path: Path, url: str = f"postgres://ada:{SECRET}@h/d", **options
 
 
 def test_a_database_named_only_by_database_url_is_read_only_until_confirmed(tmp_path):
-    config = foreign(tmp_path)
+    config = config_from_environment(tmp_path)
     assert config.read_only
     assert READ_ONLY in config.warnings
     name = store_to_confirm(config)
@@ -95,12 +95,12 @@ def test_a_database_named_only_by_database_url_is_read_only_until_confirmed(tmp_
     confirm_store(config.install, name)
     assert confirmed_stores(config.install) == (name,)
     assert SECRET not in settings_file(config.install).read_text()
-    confirmed = foreign(tmp_path, "postgresql://ada:another@H/d")
+    confirmed = config_from_environment(tmp_path, "postgresql://ada:another@H/d")
     assert not confirmed.read_only
     assert (CONFIRMED in confirmed.warnings, READ_ONLY in confirmed.warnings) == (True, False)
     assert store_to_confirm(confirmed) is None
-    assert foreign(tmp_path, "postgres://ada@h/another").read_only
-    assert foreign(tmp_path, read_only=True).read_only
+    assert config_from_environment(tmp_path, "postgres://ada@h/another").read_only
+    assert config_from_environment(tmp_path, read_only=True).read_only
 
 
 SOURCES = (

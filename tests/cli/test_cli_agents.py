@@ -16,7 +16,7 @@ from zeroclaw_tui.cli.verbs import every_verb, verb_parser
 FOREIGN = "foreign"
 """Occurs in every memory that does not belong to `writer`."""
 
-OBEYED: dict[str, tuple[str, ...]] = {
+AGENT_COMMANDS: dict[str, tuple[str, ...]] = {
     "list": ("list", "list --contains rust"),
     "search": ("search rust", "search --regex [Rr]ust"),
     "get": ("get lang", "get --id w-1", "get lang --history", "get --id w-1 --history"),
@@ -87,7 +87,7 @@ def _called(run: Command, place: Path, tmp_path: Path, command: str, *options: s
 def test_every_verb_is_limited_to_the_agent_or_refuses_it(run: Command, place: Path, tmp_path: Path) -> None:
     before = _foreign_rows(place)
     for name, verb in every_verb().items():
-        if name not in OBEYED:
+        if name not in AGENT_COMMANDS:
             words = "text" if name == "erase" else ""
             answer = _called(run, place, tmp_path, f"{name} {words}", "--agent", "writer")
             assert answer.code == 2, name
@@ -95,7 +95,7 @@ def test_every_verb_is_limited_to_the_agent_or_refuses_it(run: Command, place: P
             assert "--agent" not in verb_parser(verb).format_help(), name
             continue
         assert "--agent ALIAS" in verb_parser(verb).format_help(), name
-        for command in OBEYED[name]:
+        for command in AGENT_COMMANDS[name]:
             answer = _called(run, place, tmp_path, command, "--agent", "writer", *["--json"] * (command != "export -"))
             assert answer.code in (0, 1 if name == "test" else 0), (command, answer.err)
             assert FOREIGN not in answer.out + answer.err, command
@@ -109,7 +109,7 @@ def test_an_unknown_agent_is_refused_and_the_known_ones_listed(run: Command, pla
     """A misspelt agent is not one without memories: a backup is not replaced by an empty file."""
     backup = tmp_path / "out.jsonl"
     backup.write_text("all there was")
-    for name, (command, *_) in (OBEYED | {"export": ("export {folder}/out.jsonl --overwrite",)}).items():
+    for name, (command, *_) in (AGENT_COMMANDS | {"export": ("export {folder}/out.jsonl --overwrite",)}).items():
         answer = _called(run, place, tmp_path, command, "--agent", "nobody")
         assert answer.code == 1, (name, answer.out)
         assert " no agent 'nobody'" in answer.err, name

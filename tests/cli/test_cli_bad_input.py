@@ -19,7 +19,7 @@ HOSTILE = "\x1b]0;owned\x07 \x9b31m [/bold] \u202egnp.exe \x00end"
 RAW = "\x1b\x07\x9b\u202e\x00"
 
 
-def _is_calm(answer: Any, code: int) -> None:
+def _check_error(answer: Any, code: int) -> None:
     assert answer.code == code, answer.err
     assert answer.err.startswith("zeroclaw: ")
     assert "Traceback" not in answer.err
@@ -28,10 +28,10 @@ def _is_calm(answer: Any, code: int) -> None:
 
 def test_a_missing_install_is_reported(run: Command, tmp_path: Path) -> None:
     answer = run("memory", "list")
-    _is_calm(answer, 3)
+    _check_error(answer, 3)
     assert "--config-dir" in answer.err
-    _is_calm(run("memory", "list", "--location", str(tmp_path / "nowhere.db")), 3)
-    _is_calm(run("memory", "list", "--config-dir", str(tmp_path / "nowhere")), 3)
+    _check_error(run("memory", "list", "--location", str(tmp_path / "nowhere.db")), 3)
+    _check_error(run("memory", "list", "--config-dir", str(tmp_path / "nowhere")), 3)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_an_unreadable_config_is_reported_in_one_sentence(
     else:
         config.write_text(text)
     answer = memory("list")
-    _is_calm(answer, 2)
+    _check_error(answer, 2)
     assert len(answer.err.splitlines()) == 2
     assert "config.toml" in answer.err
     assert words in answer.err
@@ -71,7 +71,7 @@ def test_a_database_path_is_opened_as_a_database_whatever_the_backend(
     assert answer.code == 0
     assert "User prefers Rust" in answer.out
     answer = run("memory", "list", "--location", str(database), "--backend", "markdown")
-    _is_calm(answer, 3)
+    _check_error(answer, 3)
     assert f"There is no directory {database}" in answer.err
 
 

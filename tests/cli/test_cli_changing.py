@@ -25,7 +25,7 @@ ASKING = {
     "undo": "undo", "redo": "redo", "trash empty": "empty", "forget pet --forever": "forget",
 }  # fmt: skip
 """Commands that ask before they change the store, and the verb in their JSON."""
-ELSEWHERE = (
+OTHERS_ASKING = (
     "hygiene", "audit --merge", "audit --only too-short --purge", "doctor --repair all", "doctor --compact", "reindex",
     "erase Mio", "copy --to markdown", "import notes.jsonl", "hydrate notes.jsonl", "purge --contains Mio --everywhere",
 )  # fmt: skip
@@ -42,7 +42,7 @@ def changed(memory: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     return memory
 
 
-@pytest.mark.parametrize("command", [*PLAIN, *ASKING, *ELSEWHERE])
+@pytest.mark.parametrize("command", [*PLAIN, *ASKING, *OTHERS_ASKING])
 def test_nothing_changes_without_yes_in_a_dry_run_or_read_only(changed: Command, install: Path, command: str) -> None:
     def state() -> dict[Path, bytes]:
         files = (path for path in install.rglob("*") if path.is_file() and not path.name.endswith(("-wal", "-shm")))
@@ -61,7 +61,7 @@ def test_nothing_changes_without_yes_in_a_dry_run_or_read_only(changed: Command,
         assert (shown.code, "Nothing was changed." in shown.err) == (0, True)
         document = changed(*words, "--dry-run", "--json").json
         assert document.get("dry_run", True)
-        if command not in ELSEWHERE:
+        if command not in OTHERS_ASKING:
             assert list(document)[: len(COMMON)] == COMMON
             assert (document["count"] > 0, document["action"]) == (True, None)
     assert state() == before

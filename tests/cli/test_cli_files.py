@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import Brain, Command
-from support.rmem_file import mila
+from support.rmem_file import create_milas_store
 from support.terminal import Terminal
 
 from zeroclaw_tui.cli.transfer import SOURCES
@@ -260,7 +260,7 @@ def test_importing_another_programs_store_suggests_a_copy_command_that_works(
     config = tmp_path / "home" / ".zeroclaw" / "config.toml"
     config.parent.mkdir(parents=True)
     config.write_text('default_temperature = 0.7\n[memory]\nbackend = "sqlite"\n')
-    file = FORMATS_DATA / "memory_rs.json" if title == "memory-rs" else mila(tmp_path / "rustmem.db").path
+    file = FORMATS_DATA / "memory_rs.json" if title == "memory-rs" else create_milas_store(tmp_path / "rustmem.db").path
     refused = run("memory", "import", str(file), "--yes", **home)
     assert (refused.code, f"{file.name} is a store of {title}." in refused.err) == (2, True)
     command = re.search(r"`zeroclaw (memory copy .*)` copies its memories", refused.err)

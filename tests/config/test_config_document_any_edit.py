@@ -151,7 +151,7 @@ def serves(present: Any, wanted: Any) -> bool:
     return type(present) is type(wanted) and repr(present) == repr(wanted)
 
 
-def meant(values: Mapping[str, Any], changes: Mapping[KeyPath, Any]) -> dict[str, Any] | None:
+def expected_values(values: Mapping[str, Any], changes: Mapping[KeyPath, Any]) -> dict[str, Any] | None:
     """Return the expected values, or None if the change must be refused."""
     expected = copy.deepcopy(dict(values))
     for path, value in changes.items():
@@ -204,7 +204,7 @@ def test_any_edit_of_any_document_keeps_other_lines(
     text = "".join(each.text + each.line_end for each in statements)
     raw = (b"\xef\xbb\xbf" if marked else b"") + text.encode()
     before = ConfigDocument.from_bytes(raw, Path("config.toml"))
-    expected = meant(before.values, changes)
+    expected = expected_values(before.values, changes)
     if expected is None:
         with pytest.raises(BrokenConfig):
             before.with_values(changes)
@@ -229,7 +229,7 @@ def test_any_edit_of_any_document_keeps_other_lines(
 def test_setting_keys_one_by_one_equals_setting_them_at_once(edit: tuple[list[Statement], dict[KeyPath, Any]]) -> None:
     statements, changes = edit
     before = ConfigDocument.from_text("".join(each.text + each.line_end for each in statements))
-    if meant(before.values, changes) is None:
+    if expected_values(before.values, changes) is None:
         return
     one_by_one = before
     for path, value in changes.items():

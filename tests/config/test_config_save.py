@@ -135,13 +135,13 @@ def test_a_new_config_never_replaces_one_created_meanwhile(
     config = tmp_path / "config.toml"
     link = os.link
 
-    def made_before_it(source: Path, target: Path, **options: Any) -> None:
+    def create_first(source: Path, target: Path, **options: Any) -> None:
         config.write_bytes(OLD)
         if not has_links:
             raise OSError(errno.ENOTSUP, "no links here")
         link(source, target, **options)
 
-    monkeypatch.setattr(os, "link", made_before_it)
+    monkeypatch.setattr(os, "link", create_first)
     for _ in range(2):
         with pytest.raises(Refused, match="created by another program while"):
             save_config(config, None, NEW, tmp_path / "zeroclaw-tui", NOW)

@@ -32,7 +32,7 @@ HOLDS = "nothing else lost, none left when done again"
 LAYOUT = Layout(state="in the log")
 
 
-async def to_trash(library: Library) -> None:
+async def delete_one(library: Library) -> None:
     """Put one memory with the text into the trash first."""
     plan = await plan_purge(library, MemoryFilter(contains="a key"))
     await changes.remove_memories(library, plan, "purge")
@@ -67,7 +67,7 @@ def main() -> int:
     given = killing.arguments(["erase"])
     place = given.folder / "copy"
     erase_samples.plant(place, LAYOUT)
-    killing.in_child(lambda: with_library(place, to_trash))
+    killing.in_child(lambda: with_library(place, delete_one))
     return killing.kill_at_points(
         given,
         place,

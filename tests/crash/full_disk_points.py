@@ -52,7 +52,7 @@ WAY_BACK = ("undo takes", "undo brings", "restores them", "restores it", "can be
 FULL = ("disk is full", "no space left", "no room")
 
 
-def said_by(folder: Path, arguments: tuple[str, ...]) -> str:
+def output_of(folder: Path, arguments: tuple[str, ...]) -> str:
     """Run a command without failures and return its output, ending with its exit code."""
     command = [sys.executable, "-c", "import sys; from zeroclaw_tui.cli.main import zeroclaw; sys.exit(zeroclaw())"]
     given = [part.format(folder=folder) for part in arguments]
@@ -84,7 +84,7 @@ def act(folder: Path, name: str, said: Path) -> Callable[[], None]:
     return work
 
 
-def made_of(folder: Path) -> Rows | None:
+def copied_rows(folder: Path) -> Rows | None:
     """Return the rows of the copy, or None if there is no file."""
     path = folder / "made" / "other.db"
     if not path.exists():
@@ -98,7 +98,7 @@ def made_of(folder: Path) -> Rows | None:
 def check(folder: Path, name: str, said: str, before: Rows, whole: Rows) -> None:
     """Compare every printed sentence with the rows; `whole` are the rows before the first purge."""
     words = " ".join(said.split())
-    now = rows_there(folder, name)
+    now = current_rows(folder, name)
     code = int(words.rsplit("exit ", 1)[1])
     assert "Internal error" not in words, "it reported a full disk as an internal error"
     assert "Traceback" not in words, "it printed a traceback"
@@ -107,26 +107,26 @@ def check(folder: Path, name: str, said: str, before: Rows, whole: Rows) -> None
     if name == "forever":
         assert not any(sentence in words for sentence in WAY_BACK), "it promises an undo of a permanent deletion"
     if name == "copy":
-        made = made_of(folder)
+        made = copied_rows(folder)
         assert code or (made or {}).keys() == before.keys(), "it says that it copied, but it did not"
-        assert "exit 0" in said_by(folder, COPY), "with free space again the copy does not continue"
-        again = made_of(folder)
+        assert "exit 0" in output_of(folder, COPY), "with free space again the copy does not continue"
+        again = copied_rows(folder)
         assert (again or {}).keys() == before.keys(), "the copy is incomplete"
     elif name == "list":
         assert code or all(row[2] in words for row in before.values()), "not all memories are shown"
     elif name == "undo":
-        said_by(folder, ("undo", "--yes"))
+        output_of(folder, ("undo", "--yes"))
         assert rows_of(folder) == whole, "a second undo does not restore everything"
     elif name in ("purge", "edit"):
-        undone = said_by(folder, ("undo", "--yes"))
+        undone = output_of(folder, ("undo", "--yes"))
         is_promised = code == 0 or any(sentence in words for sentence in WAY_BACK)
         if is_promised and now != before:
             assert "exit 0" in undone, f"it cannot be undone: {undone}"
         assert rows_of(folder) == before, "the change is half done"
     elif name in REPAIRS:
         assert now == before, "a memory has changed"
-        assert "exit 0" in said_by(folder, REPAIR), "with free space again the repair fails"
-        assert "exit 0" in said_by(folder, ("doctor",)), "the index is incomplete after the repair"
+        assert "exit 0" in output_of(folder, REPAIR), "with free space again the repair fails"
+        assert "exit 0" in output_of(folder, ("doctor",)), "the index is incomplete after the repair"
     elif name == "forever":
         assert code or now != before, "it says that it was done, but it was not"
 
@@ -137,14 +137,14 @@ def try_all(name: str, place: Path, points: int | None, lasts: bool, number: int
     crash_points.make_install(place, ROWS)
     whole = rows_of(place)
     if name in PURGED_FIRST:
-        said_by(place, PURGE)
+        output_of(place, PURGE)
     if name == "repair":
         with closing(sqlite3.connect(place / "data" / "memory" / "brain.db")) as connection:
             connection.execute("INSERT INTO memories_fts(memories_fts) VALUES ('delete-all')")
             connection.commit()
     elif name == "replace":
         small_store.damage(place / "data" / "memory" / "brain.db", "memories_fts_data")
-    before = rows_there(place, name)
+    before = current_rows(place, name)
     shutil.copytree(place, base)
     calls = kill_points.run(act(place, name, said), failing=kill_points.Failing(10**9, number)).calls
     if not calls:
@@ -169,7 +169,7 @@ def try_all(name: str, place: Path, points: int | None, lasts: bool, number: int
     return 1 if bad else 0
 
 
-def rows_there(place: Path, name: str) -> Rows:
+def current_rows(place: Path, name: str) -> Rows:
     """Return the rows, without SQLite's checks if the index is damaged on purpose."""
     if name not in REPAIRS:
         return rows_of(place)

@@ -289,7 +289,7 @@ async def test_markdown_and_none_are_examined_as_far_as_possible(tmp_path):
 # Repairs keep every memory and make a backup first; compacting; complete and private backups.
 
 
-def hydrated(patient) -> None:
+def make_hydrated(patient) -> None:
     """Replace the database by one that ZeroClaw's hydration makes."""
     create_database(patient.database, HYDRATED)
     small_store.add(
@@ -307,7 +307,7 @@ def made(database: Path) -> dict[str, str]:
 
 async def test_a_hydrated_database_is_repaired_to_zeroclaws_schema_and_writable(make_patient):
     patient = make_patient(None)
-    hydrated(patient)
+    make_hydrated(patient)
     before = patient.rows()
     finding = await patient.finding("hydrated")
     assert (finding.risk, finding.repair) == ("serious", "repair hydrated database")

@@ -17,7 +17,7 @@ from zeroclaw_tui.curation import changes
 _SEQUENCES = st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 40)), min_size=1, max_size=6)
 
 
-async def _there_and_back(folder: Path, steps: Sequence[Step]) -> None:
+async def _do_and_undo(folder: Path, steps: Sequence[Step]) -> None:
     place = make_place(folder)
     before = place.state()
     library = await place.opened()
@@ -44,7 +44,7 @@ def test_undoing_all_upkeep_restores_everything(examples):
     @given(_SEQUENCES)
     def check(steps):
         with tempfile.TemporaryDirectory() as folder:
-            asyncio.run(_there_and_back(Path(folder), steps))
+            asyncio.run(_do_and_undo(Path(folder), steps))
 
     check()
 

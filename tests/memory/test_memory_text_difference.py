@@ -45,7 +45,7 @@ def test_an_empty_text_means_all_removed_or_all_added() -> None:
 
 
 def test_completely_different_texts_are_not_compared_line_by_line() -> None:
-    """Two long texts are reported at once as removed and added, without their common ends."""
+    """Two long texts are reported as removed and added, except a common beginning and end."""
     count = int(MAX_LINE_PAIRS**0.5) + 1
     before, after = ("\n".join(["head", *(f"{name} {at % 7}" for at in range(count))]) for name in ("old", "new"))
     assert signs(before, after) == " " + "-" * count + "+" * count

@@ -125,7 +125,7 @@ def test_a_comparison_counts_entering_and_leaving_memories(
     assert compare(recalled(*before), recalled(*after)).words == text
 
 
-def complained(
+def complaints_about(
     version: str = "0.8.4",
     vector: float = 0.7,
     keyword: float = 0.3,
@@ -139,46 +139,46 @@ def complained(
 
 
 def test_the_defaults_of_the_newest_version_have_no_complaints() -> None:
-    assert complained() == ()
+    assert complaints_about() == ()
 
 
 @pytest.mark.parametrize("version", ["0.1.7", "0.6.2", "0.7.5", "0.8.3"])
 def test_a_keyword_weight_below_the_threshold_keeps_keyword_hits_out(version: str) -> None:
     """These are ZeroClaw's defaults up to 0.8.3."""
-    assert complained(version) == (
+    assert complaints_about(version) == (
         "Next to vector hits a keyword-only hit can reach at most 0.30 and the threshold is 0.40: "
         "it will never be injected.",
     )
-    assert complained(version, threshold=0.3) == ()
+    assert complaints_about(version, threshold=0.3) == ()
 
 
 def test_an_unreachable_threshold_is_reported_with_the_best_score() -> None:
-    assert "no score can exceed 0.50 and the threshold is 0.60" in " ".join(complained("0.7.5", 0.3, 0.2, 0.6))
-    assert "no score can exceed 1.00 and the threshold is 1.50" in " ".join(complained(threshold=1.5))
-    by_vectors = complained("0.7.5", threshold=1.5, mode="embedding")
+    assert "no score can exceed 0.50 and the threshold is 0.60" in " ".join(complaints_about("0.7.5", 0.3, 0.2, 0.6))
+    assert "no score can exceed 1.00 and the threshold is 1.50" in " ".join(complaints_about(threshold=1.5))
+    by_vectors = complaints_about("0.7.5", threshold=1.5, mode="embedding")
     assert "A cosine is at most 1.00 and the threshold is 1.50" in " ".join(by_vectors)
-    by_keywords = complained(threshold=1.5, has_vectors=False)
+    by_keywords = complaints_about(threshold=1.5, has_vectors=False)
     assert "The best hit scores 1.00 and the threshold is 1.50" in " ".join(by_keywords)
 
 
 @pytest.mark.parametrize(("version", "is_bounded"), [("0.7.5", False), ("0.8.3", False), ("0.8.4", True)])
 def test_only_the_newest_version_refuses_thresholds_above_1(version: str, is_bounded: bool) -> None:
     sentence = f"ZeroClaw {version} takes only a threshold from 0 to 1."
-    assert (sentence in complained(version, 5.0, 5.0, 1.5)) == is_bounded
+    assert (sentence in complaints_about(version, 5.0, 5.0, 1.5)) == is_bounded
 
 
 @pytest.mark.parametrize(("version", "is_read"), [("0.1.7", False), ("0.6.2", False), ("0.6.3", True)])
 def test_a_search_mode_has_no_effect_before_0_6_3(version: str, is_read: bool) -> None:
     sentence = f"ZeroClaw {version} does not read the search mode, so it changes nothing."
-    assert (sentence in complained(version, mode="bm25")) != is_read
+    assert (sentence in complaints_about(version, mode="bm25")) != is_read
 
 
 def test_without_vectors_weights_have_no_effect_and_raw_scores_no_maximum() -> None:
-    old = complained("0.7.5", has_vectors=False)
+    old = complaints_about("0.7.5", has_vectors=False)
     assert any("raw BM25" in sentence and "no fixed meaning" in sentence for sentence in old)
     assert "The weights do nothing while only keywords are searched." in old
-    assert complained(has_vectors=False) == ("The weights do nothing while only keywords are searched.",)
-    by_vectors = complained(mode="embedding", has_vectors=False)
+    assert complaints_about(has_vectors=False) == ("The weights do nothing while only keywords are searched.",)
+    by_vectors = complaints_about(mode="embedding", has_vectors=False)
     assert "finds only memories that contain a word" in " ".join(by_vectors)
 
 

@@ -1,6 +1,6 @@
 """Tests of the change engine on each built-in store, beyond the contract for plug-in authors.
 
-EngineContract covers conflicts, dry runs and failing journals; NeighbourContract covers concurrent programs and
+EngineContract covers conflicts, dry runs and failing journals; ConcurrencyContract covers concurrent programs and
 cancelled work.
 """
 
@@ -201,7 +201,7 @@ async def ended(task: asyncio.Future[Any]) -> None:
         assert task.done()
 
 
-class NeighbourContract(Contract):
+class ConcurrencyContract(Contract):
     """Tests that take an open, writable `memory` and open the same store a second time with `another`."""
 
     async def another(self, memory: Memory) -> Memory:

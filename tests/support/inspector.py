@@ -12,7 +12,7 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from support import settling
-from support.screens import NARROW, line_with, lit_in, said, screen_lines, screen_text, words_of
+from support.screens import NARROW, highlighted_in, line_with, said, screen_lines, screen_text, words_of
 from zeroclaw_tui.tui.commands import RoomCommands
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 from zeroclaw_tui.tui.widgets.lines import SearchBar
@@ -51,7 +51,7 @@ class Screen:
     @property
     def mode(self) -> str:
         """The highlighted search mode of the search line."""
-        return "".join(lit_in(self.browser.query_one("SearchBar > .prompt")))
+        return "".join(highlighted_in(self.browser.query_one("SearchBar > .prompt")))
 
     @property
     def text(self) -> str:

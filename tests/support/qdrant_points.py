@@ -35,7 +35,7 @@ def checked_id(given: Any) -> PointId:
         raise Wrong(400, f"Format error in JSON body: {reason}") from None
 
 
-def in_order(id: PointId) -> tuple[str, int]:
+def scroll_order(id: PointId) -> tuple[str, int]:
     """Sort key: numbers before UUIDs, as Qdrant scrolls."""
     return ("", id) if isinstance(id, int) else (id, 0)
 
@@ -74,14 +74,14 @@ class PointStore:
             self.vectors.pop(name, None)
         self._changed()
 
-    def left_by(self, condition: Mapping[str, Any] | None) -> list[PointId]:
+    def matching_ids(self, condition: Mapping[str, Any] | None) -> list[PointId]:
         """Return the ids that match a filter, in order."""
         return [*filter(self._test(condition), (named if named else number for named, number in self._ordered()))]
 
     def scroll(self, condition: Mapping[str, Any] | None, limit: int, offset: Any) -> tuple[list[PointId], Any]:
         """Return a page of ids and the offset of the next page."""
         ordered = self._ordered()
-        start = 0 if offset is None else bisect.bisect_left(ordered, in_order(checked_id(offset)))
+        start = 0 if offset is None else bisect.bisect_left(ordered, scroll_order(checked_id(offset)))
         found: list[PointId] = []
         test = self._test(condition)
         for named, number in itertools.islice(ordered, start, None):
@@ -100,7 +100,7 @@ class PointStore:
             self._matrix = ids, np.stack([self.vectors[name] for name in ids]) if ids else np.zeros((0, self.size))
         ids, matrix = self._matrix
         scores = matrix @ query
-        allowed = None if condition is None else set(self.left_by(condition))
+        allowed = None if condition is None else set(self.matching_ids(condition))
         found: list[tuple[PointId, float]] = []
         for at in np.argsort(-scores, kind="stable"):
             if allowed is None or ids[at] in allowed:
@@ -111,7 +111,7 @@ class PointStore:
 
     def _ordered(self) -> list[tuple[str, int]]:
         if self._ids is None:
-            self._ids = sorted(map(in_order, self.payloads))
+            self._ids = sorted(map(scroll_order, self.payloads))
         return self._ids
 
     def _changed(self) -> None:

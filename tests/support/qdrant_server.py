@@ -122,7 +122,7 @@ def _points(points: PointStore, method: str, below: str, asked: Any) -> Any:
             ids = [name for name in map(checked_id, asked["ids"]) if name in points.payloads]
             return [_record(points, name, asked, payload=True) for name in ids]
         case ("POST", "/points/count"):
-            return {"count": len(points.left_by(asked.get("filter")))}
+            return {"count": len(points.matching_ids(asked.get("filter")))}
         case ("POST", "/points/scroll"):
             found, after = points.scroll(asked.get("filter"), _limit(asked, 10), asked.get("offset"))
             return {"points": [_record(points, name, asked, payload=True) for name in found], "next_page_offset": after}

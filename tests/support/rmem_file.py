@@ -113,7 +113,7 @@ class RMemFile:
         return {table: self.run(f"SELECT rowid, * FROM {table} ORDER BY rowid") for table in tables}
 
 
-def mila(path: Path, version: str = "0.3.0") -> RMemFile:
+def create_milas_store(path: Path, version: str = "0.3.0") -> RMemFile:
     """Create a database with Mila's two memories, an earlier text of one of them and a relation."""
     file = RMemFile(path, version)
     file.add(BEES, "mila", "Mila keeps bees on the roof", vector(1, 0, 0), category="personal")
@@ -130,7 +130,7 @@ def mila(path: Path, version: str = "0.3.0") -> RMemFile:
     return file
 
 
-def with_contents(path: Path, contents: Sequence[tuple[str, str, str]], version: str = "0.3.0") -> RMemFile:
+def create_with_contents(path: Path, contents: Sequence[tuple[str, str, str]], version: str = "0.3.0") -> RMemFile:
     """Create a database of one user's memories with these ids, contents and categories, each with its own vector."""
     file = RMemFile(path, version)
     for number, (id, content, category) in enumerate(contents):  # noqa: A001

@@ -51,7 +51,7 @@ def place_of(app: App[Any], words: str, within: str = "") -> tuple[int, int]:
     raise AssertionError(f"{words!r} is not on the screen:\n{screen_text(app)}")
 
 
-def lit_in(widget: Widget) -> list[str]:
+def highlighted_in(widget: Widget) -> list[str]:
     """Return the highlighted text on each line of a widget that draws lines, from the top."""
     drawn = [widget.render_line(y) for y in range(widget.size.height)]
     return [piece.text for strip in drawn for piece in strip if piece.style and piece.style.underline]
@@ -62,6 +62,6 @@ def said(app: App[Any]) -> str:
     return "\n".join(f"{note.title} {note.message}".strip() for note in app._notifications)
 
 
-def unsaid(app: App[Any]) -> None:
+def clear_notifications(app: App[Any]) -> None:
     """Remove the notifications."""
     app.clear_notifications()

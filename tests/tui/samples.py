@@ -359,7 +359,7 @@ class Trashed:
         self.moment = NOW
         return rows[0].entry()
 
-    async def be_busy(self) -> None:
+    async def purge_and_store(self) -> None:
         """Purge twelve chat memories and store another one, two hours ago."""
         await self.purge_chat(12)
         self.moment = NOW - timedelta(hours=2)

@@ -169,7 +169,7 @@ WIDTHS = (80, 90, 99, 100, 101, 119, 120, 139, 140, 159, 160, 180, 219, 220, 221
 """Widths at and between the breakpoints of the layout."""
 
 
-def seen(*lines: str) -> int:
+def visible_letters(*lines: str) -> int:
     """Return how many letters of the text are on these consecutive lines; an ellipsis counts as one."""
     found = 0
     for shown in lines:
@@ -204,13 +204,13 @@ async def test_forty_letters_are_shown_at_each_width_in_a_recall_with_both_score
         for width in WIDTHS:
             _, *lines = await shown_at(width)
             wanted = 80 if width >= 160 else 55 if width >= 120 else 40
-            assert min(map(seen, lines[:4])) >= wanted, f"{width} columns:\n{lines}"
+            assert min(map(visible_letters, lines[:4])) >= wanted, f"{width} columns:\n{lines}"
         await screen.press("slash", "=peanuts", "enter")
         for width in WIDTHS:
             heading, *lines = await shown_at(width)
             assert heading.split()[-3:] == ["final", "vector", "keyword"]
             assert "0.78" in lines[0]
-            assert seen(*lines[:3]) >= 40, f"{width} columns:\n{lines}"
+            assert visible_letters(*lines[:3]) >= 40, f"{width} columns:\n{lines}"
 
 
 async def test_long_keys_are_cut_so_that_differences_stay_visible(tmp_path: Path) -> None:

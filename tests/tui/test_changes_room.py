@@ -18,7 +18,7 @@ def sample(tmp_path: Path) -> Trashed:
 
 async def test_every_change_is_a_line_that_u_undoes_and_capital_u_redoes(sample: Trashed) -> None:
     """The newest first; a purge is one change. The trash is emptied only after its number is typed."""
-    await sample.be_busy()
+    await sample.purge_and_store()
     async with running(sample.room(), WIDE) as screen:
         lines = [" ".join(line[:86].split()) for line in screen.lines]
         assert lines[1] == "3 changes · newest first"
@@ -46,7 +46,7 @@ async def test_every_change_is_a_line_that_u_undoes_and_capital_u_redoes(sample:
 
 async def test_enter_opens_the_rows_of_a_change_and_enter_restores_one(sample: Trashed) -> None:
     """A double click opens a change too."""
-    await sample.be_busy()
+    await sample.purge_and_store()
     async with running(sample.room()) as screen:
         await screen.pilot.click("#list", offset=(12, 3), times=2)
         await screen.settle()
@@ -93,7 +93,7 @@ async def test_a_change_of_thousands_of_rows_shows_the_first(sample: Trashed) ->
 
 
 async def test_an_unreadable_trash_is_reported_and_r_tries_again(sample: Trashed) -> None:
-    await sample.be_busy()
+    await sample.purge_and_store()
     there = sample.trash.file.read_bytes()
     for file in sample.library.config.install.own_dir.glob("trash.db-*"):
         file.unlink()

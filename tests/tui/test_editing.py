@@ -47,7 +47,7 @@ def area(app: RoomApp) -> ContentArea:
     return app.screen.query_one(ContentArea)
 
 
-async def another_hand(library: Library, row: Row, **values: Any) -> Row:
+async def edit_elsewhere(library: Library, row: Row, **values: Any) -> Row:
     """Change the row as an agent would meanwhile."""
     written = await edit(library.memory, row, values)
     return written.rows[0]
@@ -145,14 +145,14 @@ async def test_the_user_chooses_between_two_changes_and_mine_keeps_other_fields(
         row = await row_of(library, "fav_food")
         async with running(editing(library, row), WIDE) as screen:
             await screen.press("= Mine.", "shift+tab")
-            await another_hand(library, row, content=f"Not {answer}.", category="daily")
+            await edit_elsewhere(library, row, content=f"Not {answer}.", category="daily")
             await screen.press("ctrl+s", shows=("fav_food changed while you edited it", f"+ Not {answer}."))
             await screen.press("escape")
             assert area(screen.app).text.endswith(" Mine.")
             await screen.press("ctrl+s")
             if answer == "mine":
                 screen.shows("category core → daily")
-                await another_hand(library, await row_of(library, "fav_food"), content="Theirs again.")
+                await edit_elsewhere(library, await row_of(library, "fav_food"), content="Theirs again.")
                 await screen.press("m", shows="+ Theirs again.")
             await screen.press(answer[0])
         entry = await stored(library, "fav_food")
@@ -186,7 +186,7 @@ async def test_text_of_the_users_editor_is_put_on_the_screen(
     # A long content can only be changed in the user's editor; a short one can then be typed again.
     script = "path.write_bytes(before * 2 if len(before) < 300_000 else b'short')"
     monkeypatch.setenv("EDITOR", editor_program(tmp_path, script))
-    row = await another_hand(library, await row_of(library, "tz"), content="long " * 50_000)
+    row = await edit_elsewhere(library, await row_of(library, "tz"), content="long " * 50_000)
     async with running(editing(library, row)) as screen:
         screen.shows("250,000 characters are too many")
         await screen.pilot.press("ctrl+e")
@@ -202,7 +202,7 @@ async def test_hidden_characters_can_be_edited_only_in_the_users_editor(
 ) -> None:
     """The content opens with ctrl+e; a key with them is read-only, and the other fields can be typed."""
     monkeypatch.setenv("EDITOR", editor_program(tmp_path, "path.write_bytes(before.replace(b'tea', b'coffee'))"))
-    row = await another_hand(library, await row_of(library, "tz"), content="Likes\x1b tea\u200b", key="t\u200bz")
+    row = await edit_elsewhere(library, await row_of(library, "tz"), content="Likes\x1b tea\u200b", key="t\u200bz")
     async with running(editing(library, row), WIDE) as screen:
         screen.shows("This content has control or hidden characters.", "Hidden characters: use `memory edit`")
         assert not screen.top.query("#key")
@@ -222,7 +222,7 @@ async def test_uneditable_content_keeps_its_bytes_and_the_users_editor_gets_them
     library: Library, tmp_path: Path, temporary_files: Path, monkeypatch: pytest.MonkeyPatch, content: str
 ) -> None:
     """The stored bytes are those saved, and no copy is left."""
-    row = await another_hand(library, await row_of(library, "tz"), content=content)
+    row = await edit_elsewhere(library, await row_of(library, "tz"), content=content)
     async with running(editing(library, row)) as screen:
         assert screen.top.changed() == {}
         screen.top.query_one("#session_id", Input).value = "s1"
@@ -242,7 +242,7 @@ async def test_text_written_outside_stays_on_screen_and_in_its_file_until_saved(
     """After a concurrent change and in a failing store it stays until yes discards it."""
     monkeypatch.setenv("VISUAL", editor_program(tmp_path, "path.write_text('Mine.')"))
     row = await row_of(library, "tz")
-    await another_hand(library, row, content="Theirs.")
+    await edit_elsewhere(library, row, content="Theirs.")
     async with running(editing(library, row, is_outside=True)) as screen:
         await screen.press("escape")
         assert area(screen.app).text == "Mine."

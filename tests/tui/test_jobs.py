@@ -37,7 +37,7 @@ def install(tmp_path: Path) -> DiskInstall:
     return DiskInstall(tmp_path, [dict(zip(columns, row, strict=True)) for row in ROWS], generation="G1")
 
 
-async def do(install: DiskInstall, *keys: str, count: int, shows: str | tuple[str, ...] = ()) -> None:
+async def do_job(install: DiskInstall, *keys: str, count: int, shows: str | tuple[str, ...] = ()) -> None:
     """Do a task with this number of keys; text after "=" is typed and not counted."""
     assert sum(not key.startswith("=") for key in keys) == count
     async with running(install.app(), (120, 30)) as screen:
@@ -46,12 +46,12 @@ async def do(install: DiskInstall, *keys: str, count: int, shows: str | tuple[st
 
 async def test_finding_and_correcting_a_memory_takes_four_keys(install: DiskInstall) -> None:
     corrected = "Bought new chopsticks for the kitchen. Six pairs."
-    await do(install, "slash", "=chopsticks", "enter", "e", "= Six pairs.", "ctrl+s", count=4, shows=corrected[11:])
+    await do_job(install, "slash", "=chopsticks", "enter", "e", "= Six pairs.", "ctrl+s", count=4, shows=corrected[11:])
     assert install.contents()["cutlery"] == corrected
 
 
 async def test_deleting_all_memories_of_a_session_takes_six_keys(install: DiskInstall) -> None:
-    await do(install, "full_stop", "asterisk", "d", "1", "2", "enter", count=6)
+    await do_job(install, "full_stop", "asterisk", "d", "1", "2", "enter", count=6)
     assert sorted(install.contents()) == sorted(key for key, _, _, session in ROWS if session != "telegram_77")
 
 
@@ -60,12 +60,12 @@ async def test_why_a_memory_was_not_recalled_takes_four_keys(install: DiskInstal
     before, message = install.contents(), "what does she like to eat"
     answer = f"“cutlery” is not in the prompt for “{message}”"
     keys = ("slash", "=cutlery", "enter", "x", f"={message}", "enter")
-    await do(install, *keys, count=4, shows=(answer, "no keyword match"))
+    await do_job(install, *keys, count=4, shows=(answer, "no keyword match"))
     assert install.contents() == before
 
 
 async def test_cleaning_up_auto_saved_memories_takes_five_keys(install: DiskInstall) -> None:
-    await do(install, "3", "d", "1", "4", "enter", count=5, shows="no findings")
+    await do_job(install, "3", "d", "1", "4", "enter", count=5, shows="no findings")
     assert not [key for key in install.contents() if key.startswith("assistant_resp")]
     assert len(install.contents()) == len(ROWS) - 14
 
@@ -79,6 +79,6 @@ async def test_undoing_yesterdays_purge_takes_one_key_and_a_confirmation(install
     await remove_memories(library, PurgePlan(tuple(talk)), "purge")
     await library.close()
     assert len(install.contents()) == len(ROWS) - 12
-    await do(install, "u", count=1, shows="Undo: deleted 12 memories")
-    await do(install, "u", "y", count=2)
+    await do_job(install, "u", count=1, shows="Undo: deleted 12 memories")
+    await do_job(install, "u", "y", count=2)
     assert install.contents() == before

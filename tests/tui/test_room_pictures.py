@@ -44,7 +44,7 @@ def polluted(folder: Path) -> App[Any]:
 
 def changes(folder: Path) -> App[Any]:
     sample = Trashed(folder)
-    asyncio.run(sample.be_busy())
+    asyncio.run(sample.purge_and_store())
     return sample.room()
 
 

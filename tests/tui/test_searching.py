@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.inspector import Screen, running
-from support.screens import WIDE, lit_in
+from support.screens import WIDE, highlighted_in
 from support.settling import burst
 from support.stores import OwnRule
 from textual.events import Paste
@@ -110,7 +110,7 @@ async def test_tab_changes_the_mode_for_the_same_text(inspector: Inspector) -> N
         assert "1 found" in screen.line(2)
         screen.shows("语言")
         assert screen.rows.row_count == 1
-        assert lit_in(screen.rows) == ["深色"]
+        assert highlighted_in(screen.rows) == ["深色"]
         for mode in ("regex", "similar"):
             await screen.press("tab")
             assert screen.mode == mode
@@ -214,27 +214,27 @@ async def test_matches_are_highlighted_in_list_and_detail(finds: Inspector) -> N
         await find(screen, "contains", "GREEN TEA")
         assert screen.mode == "contains"
         assert "1 found" in screen.line(2)
-        assert lit_in(screen.rows) == lit_in(content(screen)) == ["green TEA"]
+        assert highlighted_in(screen.rows) == highlighted_in(content(screen)) == ["green TEA"]
         await look_for(screen, "tea")
         await go_to(screen, finds, "tabs")
-        assert lit_in(content(screen)) == ["tea"]
+        assert highlighted_in(content(screen)) == ["tea"]
         # A later match is shown with the words before it, and the detail scrolls to it.
         await look_for(screen, "saffron")
         assert screen.rows.row_count == 2
         screen.shows("then the saffron comes")
-        assert lit_in(screen.rows) == ["saffron", "saffron"]
+        assert highlighted_in(screen.rows) == ["saffron", "saffron"]
         await look_for(screen, "cardamom")
         await screen.until(lambda: screen.browser.query_one(MemoryDetail).scroll_offset.y > 0)
         await find(screen, "regex", r"\b(black|green) \w+")
-        assert lit_in(screen.rows) == ["black tea", "green TEA"]
-        assert lit_in(content(screen)) == ["black tea", "green TEA"]
+        assert highlighted_in(screen.rows) == ["black tea", "green TEA"]
+        assert highlighted_in(content(screen)) == ["black tea", "green TEA"]
         await look_for(screen, "^saffron")
         assert screen.rows.row_count == 1
-        assert lit_in(screen.rows) == ["saffron"]
-        assert lit_in(content(screen)) == []
+        assert highlighted_in(screen.rows) == ["saffron"]
+        assert highlighted_in(content(screen)) == []
         await screen.press("enter", "escape")
         assert screen.rows.row_count == len(TEXTS)
-        assert lit_in(screen.rows) == lit_in(content(screen)) == []
+        assert highlighted_in(screen.rows) == highlighted_in(content(screen)) == []
 
 
 async def test_matches_in_hostile_text_are_highlighted_without_splitting_sequences(finds: Inspector) -> None:
@@ -248,7 +248,7 @@ async def test_matches_in_hostile_text_are_highlighted_without_splitting_sequenc
                 await go_to(screen, finds, "hostile")
             else:
                 assert "👩\u200d🚀 می\u200cخواهم⟨U+200B⟩" in str(content(screen).content)
-            assert lit_in(content(screen)) == [shown]
+            assert highlighted_in(content(screen)) == [shown]
             screen.hides("\x1b")
         await look_for(screen, "")
         screen.app.post_message(Paste("\u202egnp.exe\x1b\x07"))
@@ -262,13 +262,13 @@ async def test_an_incomplete_or_slow_pattern_keeps_the_list_and_deletes_nothing(
 ) -> None:
     async with running(finds.app(), WIDE) as screen:
         await find(screen, "regex", "tea")
-        before, lit = screen.rows.row_count, lit_in(screen.rows)
+        before, lit = screen.rows.row_count, highlighted_in(screen.rows)
         assert before == 3
         await look_for(screen, "tea(h")
         assert "cannot be read at its end: missing )" in screen.line(2)
         assert "found" not in screen.line(2)
         screen.shows("the list shows the previous search")
-        assert (screen.rows.row_count, lit_in(screen.rows)) == (before, lit)
+        assert (screen.rows.row_count, highlighted_in(screen.rows)) == (before, lit)
         assert "again" not in screen.words.split("tea")[0]
         await look_for(screen, "tea_(h")
         await look_for(screen, "tea_(h)")

@@ -11,7 +11,7 @@ from support.inspector import running
 from support.memories import Corrupt, NotFound
 from support.questions import ScoredEntry
 from support.rules import OwnEvidence, Trial
-from support.screens import WIDE, unsaid
+from support.screens import WIDE, clear_notifications
 from support.settling import burst
 from textual.widgets import Input, TextArea
 from tui import samples
@@ -147,7 +147,7 @@ async def test_each_key_says_that_the_none_backend_stores_nothing(tmp_path: Path
         assert "backend none" in screen.line(1)
         assert ".zeroclaw" in screen.line(0), "it must name the config"
         for key in ("slash", "F", "e", "d", "n", "u", "o", "y"):
-            unsaid(screen.app)
+            clear_notifications(screen.app)
             await screen.press(key, shows="This backend stores no memories.")
             assert screen.said == 'Not here: Nothing is stored: the backend "none" keeps nothing.'
 

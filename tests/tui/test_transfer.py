@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.inspector import Screen, running
-from support.screens import WIDE, unsaid
+from support.screens import WIDE, clear_notifications
 from tui.installs import DiskInstall
 
 from zeroclaw_tui.tui.dialogs import Question
@@ -97,7 +97,7 @@ async def test_a_file_is_imported_by_the_chosen_policy_and_undone(place: DiskIns
         await screen.press("enter")
         assert (screen.top, place.contents()) == (screen.browser, before)
         for key, (food, new) in POLICIES.items():
-            unsaid(screen.app)
+            clear_notifications(screen.app)
             await import_from(screen, path)
             screen.shows("1 new · 1 whose key is taken", "Already in use: food")
             await screen.press(key)
@@ -109,7 +109,7 @@ async def test_a_file_is_imported_by_the_chosen_policy_and_undone(place: DiskIns
             assert place.contents() == before
         for text in ("", "no json\n", '{"key": "a"', '{"a": 1}\n{"b": 2}\n'):
             path.write_text(text, encoding="utf-8")
-            unsaid(screen.app)
+            clear_notifications(screen.app)
             await import_from(screen, path)
             assert screen.said
             assert screen.top is screen.browser

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.engine_contract import EngineContract, NeighbourContract
+from support.engine_contract import ConcurrencyContract, EngineContract
 from support.lucid_program import write_program
 from support.memories import Draft, sample_entries
 from support.small_store import add, make, row_of
@@ -30,7 +30,7 @@ class TestReading(MemoryContract):
         return await opening(bridge(tmp_path, str(write_program(tmp_path / "bin").path)))
 
 
-class TestWriting(StoreContract, EngineContract, NeighbourContract):
+class TestWriting(StoreContract, EngineContract, ConcurrencyContract):
     @pytest.fixture
     async def memory(self, tmp_path, opening):
         """Without a program: each new memory gets a note, and nothing else differs."""

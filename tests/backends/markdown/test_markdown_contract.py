@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 import pytest
-from support.engine_contract import EngineContract, NeighbourContract
+from support.engine_contract import ConcurrencyContract, EngineContract
 from support.memories import sample_entries
 from support.stores import Memory
 
@@ -30,7 +30,7 @@ class TestReading(MemoryContract):
         return await opening(MarkdownMemory(tmp_path, read_only=True))
 
 
-class TestWriting(StoreContract, EngineContract, NeighbourContract):
+class TestWriting(StoreContract, EngineContract, ConcurrencyContract):
     @pytest.fixture
     async def memory(self, tmp_path, opening):
         (tmp_path / "memory").mkdir()

@@ -44,7 +44,7 @@ def files_of(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-async def do_all(memory: MarkdownMemory, deeds: Sequence[tuple[str, object, str]], journal: JournalRecorder) -> None:
+async def change(memory: MarkdownMemory, deeds: Sequence[tuple[str, object, str]], journal: JournalRecorder) -> None:
     for verb, what, content in deeds:
         entries = await memory.list()
         try:
@@ -77,7 +77,7 @@ async def run(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, ob
     await memory.open()
     before = files_of(root)
     done, undone = JournalRecorder(), JournalRecorder()
-    await do_all(memory, deeds, done)
+    await change(memory, deeds, done)
     changed = files_of(root)
     result = await undo(memory, done.changes[::-1], undone)
     assert (result.done, result.conflicts) == (len(done.memories), [])
@@ -93,7 +93,7 @@ async def run_one_by_one(root: Path, files: dict[str, bytes], deeds: Sequence[tu
     states, journals = [files_of(root)], []
     for deed in deeds:
         journals.append(journal := JournalRecorder())
-        await do_all(memory, [deed], journal)
+        await change(memory, [deed], journal)
         states.append(files_of(root))
     undos = []
     for at in reversed(range(len(deeds))):
@@ -112,7 +112,7 @@ async def run_by_memories(root: Path, files: dict[str, bytes], deeds: Sequence[t
     before = sorted(entry.content for entry in await memory.list())
     for deed in deeds:
         journal = JournalRecorder()
-        await do_all(memory, [deed], journal)
+        await change(memory, [deed], journal)
         await undo(memory, journal.memories[::-1])
         assert sorted(entry.content for entry in await memory.list()) == before
 
@@ -139,7 +139,7 @@ def test_undo_keeps_a_line_written_by_others_and_restores_all_other_lines(core, 
         memory = written(root, {"MEMORY.md": core})
         await memory.open()
         journal = JournalRecorder()
-        await do_all(memory, [deed for deed in deeds if deed[1] != "daily"], journal)
+        await change(memory, [deed for deed in deeds if deed[1] != "daily"], journal)
         lines = (root / "MEMORY.md").read_bytes().split(b"\n")
         lines.insert(at % (len(lines) + 1), THEIRS)
         (root / "MEMORY.md").write_bytes(b"\n".join(lines))

@@ -16,15 +16,15 @@ def postgres():
 
 
 @pytest.fixture(scope="session")
-def only_place(postgres):
+def shared_place(postgres):
     return PostgresPlace(postgres, "inspector")
 
 
 @pytest.fixture
-def place(only_place):
+def place(shared_place):
     """A database for this test alone, empty except for pgvector."""
-    yield only_place
-    only_place.empty()
+    yield shared_place
+    shared_place.empty()
 
 
 @pytest.fixture

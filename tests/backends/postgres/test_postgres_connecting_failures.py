@@ -47,7 +47,7 @@ async def test_a_wrong_password_is_reported(place, refused):
 
 
 @pytest.fixture
-def surroundings(place, tmp_path, monkeypatch):
+def conflicting_settings(place, tmp_path, monkeypatch):
     """Set variables and files in the home folder that libpq would read, each with conflicting values."""
     place.make_table("key")
     passwords, services = tmp_path / ".pgpass", tmp_path / ".pg_service.conf"
@@ -62,7 +62,7 @@ def surroundings(place, tmp_path, monkeypatch):
         monkeypatch.setenv(name, str(value))
 
 
-async def test_only_the_url_decides_how_to_connect(place, surroundings, opens):
+async def test_only_the_url_decides_how_to_connect(place, conflicting_settings, opens):
     with running_pgbouncer(place.server, {place.user: PASSWORD}, tls="allow") as pooler:
         for mode in ("disable", "allow", "prefer", "require"):
             memory = await opens(pooler.url(place.user, PASSWORD, place.database, f"sslmode={mode}"))

@@ -24,12 +24,12 @@ async def memory(place, opens):
     return await opens()
 
 
-async def asleep(memory: PostgresMemory) -> None:
+async def start_sleeping(memory: PostgresMemory) -> None:
     async with memory.connections.reading(seconds=60) as connection:
         await connection.execute(SLEEP)
 
 
-async def sleepers(memory: PostgresMemory, wanted: int) -> None:
+async def wait_for_sleepers(memory: PostgresMemory, wanted: int) -> None:
     """Wait until this many statements sleep on the server."""
     async with memory.connections.reading(seconds=30) as connection:
         counting = f"SELECT count(*) FROM pg_stat_activity WHERE query = '{SLEEP}' AND state = 'active'"
@@ -39,12 +39,12 @@ async def sleepers(memory: PostgresMemory, wanted: int) -> None:
 
 async def test_a_cancelled_await_stops_the_statement_on_the_server_and_frees_the_connection(memory):
     for _ in range(MAX_CONNECTIONS + 2):
-        task = asyncio.ensure_future(asleep(memory))
-        await sleepers(memory, 1)
+        task = asyncio.ensure_future(start_sleeping(memory))
+        await wait_for_sleepers(memory, 1)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await sleepers(memory, 0)
+        await wait_for_sleepers(memory, 0)
     assert await memory.count() == len(sample_entries())
 
 
@@ -69,8 +69,8 @@ async def test_a_silent_server_is_reported_and_a_new_connection_opened(memory):
 
 
 async def test_a_stopped_server_is_reported_and_used_again_after_its_restart(memory, place):
-    sleeping = asyncio.ensure_future(asleep(memory))
-    await sleepers(memory, 1)
+    sleeping = asyncio.ensure_future(start_sleeping(memory))
+    await wait_for_sleepers(memory, 1)
     place.server.stop()
     try:
         with pytest.raises(NotReachable) as middle:
@@ -121,13 +121,13 @@ async def test_cancelling_the_start_of_a_transaction_loses_no_later_memory(memor
     began = asyncio.Event()
     execute = asyncpg.Connection.execute
 
-    async def begun_and_not_message(connection, query, *values, **named):
+    async def begin_and_fail(connection, query, *values, **named):
         await execute(connection, query, *values, **named)
         if query.startswith("BEGIN;"):
             began.set()
             await asyncio.Event().wait()
 
-    monkeypatch.setattr(asyncpg.Connection, "execute", begun_and_not_message)
+    monkeypatch.setattr(asyncpg.Connection, "execute", begin_and_fail)
     storing = asyncio.ensure_future(memory.store("given up", "text", "core"))
     await began.wait()
     monkeypatch.undo()

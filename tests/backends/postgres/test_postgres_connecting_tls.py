@@ -10,15 +10,15 @@ from support.postgres_place import PASSWORD, PostgresPlace
 
 
 @pytest.fixture(scope="module")
-def place(only_place):
+def place(shared_place):
     """A database with an empty table that no test writes to."""
-    only_place.make_table("key")
-    yield only_place
-    only_place.empty()
+    shared_place.make_table("key")
+    yield shared_place
+    shared_place.empty()
 
 
 @pytest.fixture(scope="module")
-def guarded(place):
+def tls_pooler(place):
     """A pooler that requires TLS."""
     with running_pgbouncer(place.server, {place.user: PASSWORD}, tls="require") as running:
         yield running
@@ -43,37 +43,37 @@ async def test_require_fails_on_a_server_without_tls(place, opens):
 
 @pytest.mark.parametrize("mode", ["verify-ca", "verify-full"])
 async def test_an_unknown_certificate_is_refused_unless_the_url_names_it(
-    mode, place, guarded, opens, tmp_path, monkeypatch
+    mode, place, tls_pooler, opens, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(UsageError) as unnamed:
-        await opens(url_of(guarded, place, f"sslmode={mode}"))
+        await opens(url_of(tls_pooler, place, f"sslmode={mode}"))
     assert "Check sslmode, sslrootcert" in unnamed.value.hint
     other, _ = self_signed(tmp_path)
     with pytest.raises(NotReachable) as caught:
-        await opens(url_of(guarded, place, f"sslmode={mode}&sslrootcert={other}"))
+        await opens(url_of(tls_pooler, place, f"sslmode={mode}&sslrootcert={other}"))
     assert "The TLS connection to" in caught.value.message
-    await opens(url_of(guarded, place, f"sslmode={mode}&sslrootcert={guarded.certificate}"))
-    assert guarded.last_login_used_tls
+    await opens(url_of(tls_pooler, place, f"sslmode={mode}&sslrootcert={tls_pooler.certificate}"))
+    assert tls_pooler.last_login_used_tls
 
 
-async def test_verify_full_compares_the_host_name_with_the_certificate(place, guarded, opens):
+async def test_verify_full_compares_the_host_name_with_the_certificate(place, tls_pooler, opens):
     for mode, good in (("verify-ca", True), ("verify-full", False)):
-        options = f"sslmode={mode}&sslrootcert={guarded.certificate}"
-        url = url_of(guarded, place, options).replace("127.0.0.1", "localhost")
+        options = f"sslmode={mode}&sslrootcert={tls_pooler.certificate}"
+        url = url_of(tls_pooler, place, options).replace("127.0.0.1", "localhost")
         if good:
             await opens(url)
-            assert guarded.last_login_used_tls
+            assert tls_pooler.last_login_used_tls
             continue
         with pytest.raises(NotReachable) as caught:
             await opens(url)
         assert "The TLS connection to" in caught.value.message
 
 
-async def test_an_unreadable_certificate_is_refused(place, guarded, opens, tmp_path):
+async def test_an_unreadable_certificate_is_refused(place, tls_pooler, opens, tmp_path):
     rubbish = tmp_path / "rubbish.pem"
     rubbish.write_text("no certificate")
     for path in (rubbish, tmp_path / "missing.pem"):
         with pytest.raises(NotReachable, match=r"TLS connection|cannot be reached") as caught:
-            await opens(url_of(guarded, place, f"sslmode=verify-ca&sslrootcert={path}"))
+            await opens(url_of(tls_pooler, place, f"sslmode=verify-ca&sslrootcert={path}"))
         assert "sslrootcert" in caught.value.hint

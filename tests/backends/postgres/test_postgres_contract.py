@@ -9,7 +9,7 @@ import itertools
 from typing import Any
 
 import pytest
-from support.engine_contract import EngineContract, NeighbourContract
+from support.engine_contract import ConcurrencyContract, EngineContract
 from support.pgbouncer import running_pgbouncer
 from support.postgres_place import FORMS, PASSWORD, PostgresPlace
 from support.postgres_server import NO_DEBIAN, debian_programs, running_postgres
@@ -26,7 +26,7 @@ from zeroclaw_tui.testing.contract import (
 )
 
 
-def also(form: str) -> Any:
+def covered_elsewhere(form: str) -> Any:
     """Mark a form that has the same statements as others."""
     return pytest.param(form, marks=pytest.mark.slow)
 
@@ -57,7 +57,7 @@ def pooled(filled):
 
 
 class TestPostgresTables(MemoryContract):
-    @pytest.fixture(params=["key", also("vector"), also("agents")])
+    @pytest.fixture(params=["key", covered_elsewhere("vector"), covered_elsewhere("agents")])
     async def memory(self, request, filled, opening):
         return await opening(PostgresMemory(read_url(filled.url), schema=request.param))
 
@@ -114,13 +114,13 @@ class Tables:
         return await self.opened()
 
 
-@pytest.mark.parametrize("form", [also("key"), also("vector"), "agents", TUTORIAL])
+@pytest.mark.parametrize("form", [covered_elsewhere("key"), covered_elsewhere("vector"), "agents", TUTORIAL])
 class TestPostgresTablesWritten(Tables, WritableMemoryContract, CapabilityContract, EngineContract):
     """The statements of "key" and "vector" are included in those of "agents"."""
 
 
-@pytest.mark.parametrize("form", ["agents", also(TUTORIAL)])
-class TestPostgresTablesOfSeveral(Tables, NeighbourContract):
+@pytest.mark.parametrize("form", ["agents", covered_elsewhere(TUTORIAL)])
+class TestPostgresTablesConcurrent(Tables, ConcurrencyContract):
     """Concurrent programs and cancelled work."""
 
 
@@ -136,7 +136,7 @@ class BehindPooler(Tables):
 
 
 @pytest.mark.parametrize("form", ["agents"])
-class TestPostgresVerbsBehindPooler(BehindPooler, VerbsContract, NeighbourContract):
+class TestPostgresVerbsBehindPooler(BehindPooler, VerbsContract, ConcurrencyContract):
     """In transaction mode each transaction may use another server connection."""
 
 
@@ -148,7 +148,7 @@ class TestPostgresWrittenBehindPooler(BehindPooler, WritableMemoryContract, Engi
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["key"])
-class TestDebiansPostgres(Tables, MemoryContract, StoreContract, EngineContract, NeighbourContract):
+class TestDebiansPostgres(Tables, MemoryContract, StoreContract, EngineContract, ConcurrencyContract):
     """Older than the wheel's and without pgvector; the differences between forms are tested on the wheel's server."""
 
     @pytest.fixture(scope="class")

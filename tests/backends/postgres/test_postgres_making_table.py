@@ -14,7 +14,7 @@ PLAIN = ["id", "key", "content", "category", "created_at", "updated_at", "sessio
 INDEXES = {f"idx_memories_{name}" for name in ("category", "session_id", "updated_at", "content_fts", "key_fts")}
 
 
-async def not_there(url: str, schema: str = "agent_memory", **settings) -> PostgresMemory:
+async def missing_table(url: str, schema: str = "agent_memory", **settings) -> PostgresMemory:
     memory = PostgresMemory(read_url(url), schema=schema, **settings)
     with pytest.raises(NothingYet):
         await memory.open()
@@ -35,7 +35,7 @@ def indexes(place: PostgresPlace, schema: str = "agent_memory") -> set[str]:
 @pytest.fixture
 async def made(request, place):
     """Create a table as a version of ZeroClaw does."""
-    memory = await not_there(place.url)
+    memory = await missing_table(place.url)
     await memory.make(profile_for(request.param))
     yield memory
     await memory.close()
@@ -64,7 +64,7 @@ async def test_with_agents_a_key_is_unique_for_each_agent(made, place):
 
 async def test_a_user_who_may_not_create_the_table_gets_the_grant_statement(place):
     url = place.another_user()
-    memory = await not_there(url)
+    memory = await missing_table(url)
     try:
         with pytest.raises(Refused, match="may not create the table") as refused:
             await memory.make(profile_for("0.8.4"))

@@ -31,7 +31,7 @@ AWKWARD_SETTINGS = (
 IDS = [f"id-{number:02}" for number in range(17)]
 
 
-async def removed_and_undone(memory: PostgresMemory) -> None:
+async def remove_and_undo(memory: PostgresMemory) -> None:
     """Remove every row, undo the removal and check that the rows are the same; return the rows."""
     rows, journal = await memory.rows(Query(ROWS)), JournalRecorder()
     await delete(memory, rows, journal)
@@ -58,7 +58,7 @@ async def test_removal_and_undo_restore_every_column(form, place, opens):
         place.run_as_superuser(f'ALTER ROLE "{place.user}" SET {setting}')
     exactly = "SELECT m::text FROM memories AS m ORDER BY id"
     before = place.run(exactly)
-    await removed_and_undone(await opens())
+    await remove_and_undo(await opens())
     assert place.run(exactly) == before
 
 
@@ -73,7 +73,7 @@ async def test_a_restored_row_has_its_embedding_whatever_the_column_type(kind, w
     memory = await opens()
     assert "vectors" in memory.why_not
     before = place.run("SELECT key, embedding::text FROM memories ORDER BY key")
-    await removed_and_undone(memory)
+    await remove_and_undo(memory)
     assert place.run("SELECT key, embedding::text FROM memories ORDER BY key") == before
 
 

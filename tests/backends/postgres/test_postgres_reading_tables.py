@@ -14,7 +14,7 @@ from support.questions import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.testing.tools import entries_of, handles_of
 
-TOLD = ("vectors", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "write", "watch")
+FLAGS = ("vectors", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "write", "watch")
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ TOLD = ("vectors", "sessions", "agents", "namespaces", "superseded", "pinned", "
 async def test_a_missing_capability_of_a_table_has_a_reason(form, can, place, opens):
     place.make_table(form)
     memory = await opens()
-    assert set(TOLD) - set(memory.why_not) == can | {"write", "watch"}
+    assert set(FLAGS) - set(memory.why_not) == can | {"write", "watch"}
     assert ("namespace" in memory.why_not) == ("namespaces" not in can)
     assert ("session_id" in memory.why_not) == ("sessions" not in can)
     assert all(reason.endswith(".") for reason in memory.why_not.values())

@@ -61,7 +61,7 @@ def dump(place: PostgresPlace, schema: str, form: str) -> list[str]:
     return place.run(f'{agents} SELECT m::text FROM "{schema}".memories AS m ORDER BY id').splitlines()
 
 
-async def there_and_back(place: PostgresPlace, form: str, taken: list[Step]) -> None:
+async def do_and_undo(place: PostgresPlace, form: str, taken: list[Step]) -> None:
     schema = odd_table(place, form)
     before = dump(place, schema, form)
     async with opened_memory(PostgresMemory(read_url(place.url), schema=schema)) as memory:
@@ -81,7 +81,7 @@ def sequences(place: PostgresPlace, form: str, examples: int) -> None:
     @settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
     @given(SEQUENCES)
     def taken_back(taken: list[Step]) -> None:
-        asyncio.run(there_and_back(place, form, taken))
+        asyncio.run(do_and_undo(place, form, taken))
 
     taken_back()
 

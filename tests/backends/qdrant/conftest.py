@@ -9,14 +9,14 @@ from support.qdrant_server import serving
 
 
 @pytest.fixture(scope="session")
-def only_authority(tmp_path_factory):
+def local_authority(tmp_path_factory):
     return self_signed(tmp_path_factory.mktemp("authority"))[0]
 
 
 @pytest.fixture(autouse=True)
-def one_authority(only_authority, monkeypatch):
+def trust_one_authority(local_authority, monkeypatch):
     """Load one certificate, since loading those of all authorities takes longer than most tests."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(only_authority))
+    monkeypatch.setenv("SSL_CERT_FILE", str(local_authority))
 
 
 @pytest.fixture

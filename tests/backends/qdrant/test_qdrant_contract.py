@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 from qdrant_world import KEY, filled, memory_of, point
-from support.engine_contract import EngineContract, NeighbourContract
+from support.engine_contract import ConcurrencyContract, EngineContract
 from support.memories import Draft, sample_entries
 from support.stores import Memory
 
@@ -36,7 +36,7 @@ class TestReadingOnly(ReadOnlyContract):
         return await opening(memory_of(server, read_only=True))
 
 
-class TestWriting(StoreContract, EngineContract, NeighbourContract):
+class TestWriting(StoreContract, EngineContract, ConcurrencyContract):
     @pytest.fixture
     async def memory(self, server, opening):
         self.points = filled(server, sample_entries()[:6])

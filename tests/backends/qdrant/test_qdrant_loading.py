@@ -18,7 +18,7 @@ NUMBER = 1000
 SAMPLE = sample_entries()[0]
 
 
-def named(number: int, **fields: str) -> dict[str, object]:
+def numbered_point(number: int, **fields: str) -> dict[str, object]:
     """Return a point with this number in its id and key."""
     entry = replace(SAMPLE, id=f"00000000-0000-4000-8000-{number:012}", key=f"key {number:04}", content=f"n {number}")
     return point(entry, **fields)
@@ -27,7 +27,7 @@ def named(number: int, **fields: str) -> dict[str, object]:
 @pytest.fixture
 def points(server):
     points = filled(server, ())
-    points.upsert([named(number, category="daily" if number % 10 else "core") for number in range(NUMBER)])
+    points.upsert([numbered_point(number, category="daily" if number % 10 else "core") for number in range(NUMBER)])
     return points
 
 
@@ -56,7 +56,7 @@ async def test_many_queries_load_the_points_once(memory, server):
 
 async def test_stores_and_deletions_of_another_program_are_seen_at_once(memory, points):
     assert len(await keys(memory)) == NUMBER
-    points.upsert([named(NUMBER)])
+    points.upsert([numbered_point(NUMBER)])
     assert "key 1000" in await keys(memory)
     points.delete([f"00000000-0000-4000-8000-{NUMBER:012}"])
     assert "key 1000" not in await keys(memory)
@@ -64,7 +64,7 @@ async def test_stores_and_deletions_of_another_program_are_seen_at_once(memory, 
 
 async def test_changes_of_another_program_are_seen_after_the_refresh_time(memory, points, clock):
     assert len(await keys(memory)) == NUMBER
-    points.upsert([named(7, content="changed elsewhere")])
+    points.upsert([numbered_point(7, content="changed elsewhere")])
     assert await keys(memory, "changed elsewhere") == set()
     clock.seconds += NUMBER * LOADED_SECONDS_PER_POINT * 1.01
     assert await keys(memory, "changed elsewhere") == {"key 0007"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.engine_contract import EngineContract, NeighbourContract
+from support.engine_contract import ConcurrencyContract, EngineContract
 from support.memories import MemoryEntry, sample_entries
 from support.redis_server import PASSWORD, RedisServer
 from support.stores import Memory
@@ -45,7 +45,7 @@ class _Store:
         fill(server, 6)
 
 
-class TestRedisStore(_Store, StoreContract, EngineContract, NeighbourContract):
+class TestRedisStore(_Store, StoreContract, EngineContract, ConcurrencyContract):
     async def another(self, memory: Memory) -> Memory:
         other = RedisMemory(self.server.url())
         await other.open()

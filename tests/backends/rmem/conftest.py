@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.rmem_file import mila
+from support.rmem_file import create_milas_store
 
 from zeroclaw_tui.backends.rmem import RMemMemory
 
@@ -11,7 +11,7 @@ from zeroclaw_tui.backends.rmem import RMemMemory
 @pytest.fixture
 def file(tmp_path):
     """Mila's memories in the tables of 0.3.0."""
-    return mila(tmp_path / "rustmem.db")
+    return create_milas_store(tmp_path / "rustmem.db")
 
 
 @pytest.fixture

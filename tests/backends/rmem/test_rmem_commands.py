@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.rmem_file import BEES_KEY, BREAD_KEY, mila
+from support.rmem_file import BEES_KEY, BREAD_KEY, create_milas_store
 from support.warm_start import run_memory
 
 
@@ -15,7 +15,7 @@ def file(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))
     (tmp_path / "rustmem.toml").write_text('[embedding]\napi_key = "sk-secret-of-rmem"\nmodel = "nomic"\n')
-    return mila(tmp_path / "rustmem.db")
+    return create_milas_store(tmp_path / "rustmem.db")
 
 
 @pytest.fixture

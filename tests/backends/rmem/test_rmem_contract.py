@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pytest
 from support.memories import sample_entries
 from support.questions import RecallRequest
-from support.rmem_file import vector, with_contents
+from support.rmem_file import create_with_contents, vector
 from support.rules import NEWEST, ScoringSettings, Trial, profile_for
 
 from zeroclaw_tui.backends.rmem import RMemMemory
@@ -21,7 +21,7 @@ ARCHIVED, RELATION = "An earlier text of the twin", "Mila sells Honey"
 @pytest.fixture
 async def memory(tmp_path, opening):
     """The samples with whole seconds, an archived text and a relation."""
-    file = with_contents(
+    file = create_with_contents(
         tmp_path / "rustmem.db", [(entry.id, entry.content, entry.category) for entry in sample_entries()]
     )
     file.run(

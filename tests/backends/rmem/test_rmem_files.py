@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 from support.memories import Corrupt, Unreadable
 from support.questions import EVERYTHING, EXCERPTS, MemoryFilter, Query, Sort, SortField, Superseded
-from support.rmem_file import BEES, BREAD, BREAD_KEY, WHITE_KEY, mila, vector
+from support.rmem_file import BEES, BREAD, BREAD_KEY, WHITE_KEY, create_milas_store, vector
 from support.small_store import make
 from support.stores import count_facets, entry_with_id, sentences
 
@@ -20,7 +20,7 @@ from zeroclaw_tui.testing.tools import entries_of, raises
 
 @pytest.mark.parametrize("version", ["0.2.x", "0.3.0"])
 async def test_each_version_is_recognised_by_its_tables(tmp_path, opened, version):
-    file = mila(tmp_path / "any name at all", version)
+    file = create_milas_store(tmp_path / "any name at all", version)
     assert backend_of_file(file.path) == "rmem"
     memory = await opened(file)
     assert version in sentences(memory.about.notices)[0]
@@ -77,7 +77,7 @@ async def test_writes_of_another_program_are_seen(file, memory):
     assert await memory.version() != before
     newest, *_ = await memory.rows(Query(EXCERPTS, sort=Sort(SortField.STORED), limit=1))
     assert newest.content == "Mila bakes"
-    os.replace(mila(file.path.with_name("other.db"), "0.2.x").path, file.path)
+    os.replace(create_milas_store(file.path.with_name("other.db"), "0.2.x").path, file.path)
     for side in ("-wal", "-shm"):
         file.path.with_name(file.path.name + side).unlink(missing_ok=True)
     assert [entry.content for entry in await memory.list()][-1] == "Mila keeps bees on the roof"
@@ -94,7 +94,7 @@ async def test_only_plain_tables_of_the_file_itself_are_read(tmp_path):
             "CREATE TABLE relations (user_id, source, relation, destination, valid);"
         )
     make(tmp_path / "brain.db", "G2", [{"key": "tea", "content": "Likes tea"}])
-    whole = mila(tmp_path / "whole.db")
+    whole = create_milas_store(tmp_path / "whole.db")
     whole.run("PRAGMA wal_checkpoint(TRUNCATE)")
     (tmp_path / "short.db").write_bytes(whole.path.read_bytes()[:-8192])
     (tmp_path / "text.db").write_text("no database")

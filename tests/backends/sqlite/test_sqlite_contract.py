@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from changed_stores import GENERATIONS
-from support.engine_contract import EngineContract, NeighbourContract
+from support.engine_contract import ConcurrencyContract, EngineContract
 from support.memories import Draft, sample_entries
 from support.small_store import add, make, row_of
 from support.stores import Memory, SqliteMemory
@@ -50,7 +50,7 @@ class TestWriting(Written, StoreContract, EngineContract):
 
 
 @pytest.mark.parametrize("generation", ["G2", "G4"])
-class TestWritingOfSeveral(Written, NeighbourContract):
+class TestConcurrentWriting(Written, ConcurrencyContract):
     """Concurrent programs and cancelled work: with unique keys, and with keys unique per agent."""
 
 

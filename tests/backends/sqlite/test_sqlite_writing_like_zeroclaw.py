@@ -37,7 +37,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
     return [row | {"embedding": row["embedding"].hex()} for row in found]
 
 
-def but(row: dict[str, Any], *names: str) -> dict[str, Any]:
+def without(row: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in names}
 
 
@@ -65,7 +65,7 @@ async def test_storing_forgetting_and_storing_again_leave_the_same_rows_as_zeroc
         draft, vector = drafted(of_key(updated, "b"))
         await create(memory, replace(draft, vector=vector), replace=True)
         now = rows(path)
-        assert [but(row, "updated_at") for row in now] == [but(row, "updated_at") for row in updated]
+        assert [without(row, "updated_at") for row in now] == [without(row, "updated_at") for row in updated]
         assert of_key(now, "b")["updated_at"] > of_key(steps["0_stored"]["memories"], "b")["updated_at"]
 
         assert await memory.forget("b") is True
@@ -78,7 +78,7 @@ async def test_storing_forgetting_and_storing_again_leave_the_same_rows_as_zeroc
         await create(memory, replace(draft, vector=vector))
         now = rows(path)
         stored = of_key(now, "b")
-        assert but(stored, *OF_EACH_RUN) == but(of_key(again, "b"), *OF_EACH_RUN)
+        assert without(stored, *OF_EACH_RUN) == without(of_key(again, "b"), *OF_EACH_RUN)
         assert stored["created_at"] == stored["updated_at"]
         for name in OF_EACH_RUN:
             assert len(stored[name]) == len(of_key(again, "b")[name])

@@ -60,7 +60,7 @@ def make_odd_store(path: Path, generation: str) -> None:
             )  # fmt: skip
 
 
-async def there_and_back(path: Path, sequence: list[Step], one_by_one: bool) -> None:
+async def do_and_undo(path: Path, sequence: list[Step], one_by_one: bool) -> None:
     async with opened(path) as memory:
         actions: list[JournalRecorder] = []
         for step in sequence:
@@ -94,7 +94,7 @@ def test_undoing_everything_restores_every_byte_and_every_hit(generation, one_by
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "brain.db"
             shutil.copy(base, path)
-            asyncio.run(there_and_back(path, sequence, one_by_one))
+            asyncio.run(do_and_undo(path, sequence, one_by_one))
             assert everything(path) == before
             assert hits(path, WORDS) == found
             assert shape(path) == made

@@ -32,7 +32,7 @@ def real_snapshot(version: str) -> str:
     return _recorded(version, "MEMORY_SNAPSHOT.md").decode()
 
 
-def really_hydrated(version: str, folder: Path) -> list[tuple[str, str]]:
+def recorded_hydration(version: str, folder: Path) -> list[tuple[str, str]]:
     """Return the keys and contents that this version's hydration read from the snapshot, in the order of storing."""
     if golden.has(version, "hydrated.json"):
         return [(key, content) for key, content in golden.runs(version, "hydrated")]

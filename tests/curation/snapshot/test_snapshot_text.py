@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from snapshot_samples import OTHERS_FILE, PIECES, VERSIONS, entry, real_snapshot, really_hydrated, rows_in
+from snapshot_samples import OTHERS_FILE, PIECES, VERSIONS, entry, real_snapshot, recorded_hydration, rows_in
 from support import golden, small_store
 from support.installs import make_install
 from support.memories import Row
@@ -47,7 +47,7 @@ def test_a_snapshot_equals_the_one_exported_by_zeroclaw(version, tmp_path):
 def test_a_real_snapshot_is_read_as_zeroclaws_hydration_read_it(version, tmp_path):
     """Keys, contents and order are the same, with the dates that ZeroClaw itself drops."""
     read = read_snapshot(real_snapshot(version))
-    assert [(found.key, found.values["content"]) for found in read.rows] == really_hydrated(version, tmp_path)
+    assert [(found.key, found.values["content"]) for found in read.rows] == recorded_hydration(version, tmp_path)
     assert not read.because
     assert all(found.values["created_at"] and found.values["updated_at"] for found in read.rows)
 
@@ -75,7 +75,7 @@ def test_a_file_of_another_program_is_recognised(text, because):
 # Round trips
 
 
-async def _there_and_back(folder: Path, rows: list[dict[str, Any]]) -> None:
+async def _round_trip(folder: Path, rows: list[dict[str, Any]]) -> None:
     install = make_install(folder, "G1", rows)
     database = install.database
     before = rows_in(database)
@@ -114,4 +114,4 @@ def test_every_memory_is_restored_exactly_from_the_lossless_copy(rows):
             {"key": key, "content": content, "session_id": None if at % 2 else "s"}
             for at, (key, content) in enumerate(rows)
         ]
-        asyncio.run(_there_and_back(Path(folder) / "zc", made))
+        asyncio.run(_round_trip(Path(folder) / "zc", made))

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from snapshot_samples import real_snapshot, really_hydrated, rows_in
+from snapshot_samples import real_snapshot, recorded_hydration, rows_in
 from support import small_store
 from support.installs import Install, make_install
 from support.libraries import Outcome
@@ -171,7 +171,7 @@ async def test_a_real_snapshot_becomes_a_store_with_the_memories_zeroclaw_hydrat
     install = make_install(tmp_path / "zc", None)
     file = install.write(NAME, real_snapshot("0.1.7"))
     assert (await _made(install, "0.1.7")).count == 679
-    assert sorted(rows_in(install.database, ("key", "content"))) == sorted(really_hydrated("0.1.7", tmp_path))
+    assert sorted(rows_in(install.database, ("key", "content"))) == sorted(recorded_hydration("0.1.7", tmp_path))
     dates = {(found.key, found.values["created_at"], found.values["updated_at"]) for found in load(file).rows}
     assert set(rows_in(install.database, ("key", "created_at", "updated_at"))) == dates
     async with install.opened() as library:

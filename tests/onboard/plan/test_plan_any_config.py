@@ -57,7 +57,7 @@ def check_only_the_changes_differ(before: str, after: str, plan: Plan) -> None:
             left = left[left.index(line) + 1 :]
 
 
-def check_it_reads_as_meant(
+def check_values_are_as_requested(
     before: MemoryConfig, config: MemoryConfig, memory: str | None, asked: dict[str, str]
 ) -> None:
     if memory is not None:
@@ -65,18 +65,18 @@ def check_it_reads_as_meant(
     for name, text in asked.items():
         section, kind, key = name.split(".") if name.startswith("storage.") else ("memory", "", name)
         if section == "memory":
-            assert text_as(config.values[key], text) == config.values[key]
+            assert text_with_newlines_of(config.values[key], text) == config.values[key]
         elif kind == config.backend:
             assert config.storage[key] == text
     new = set(config.warnings) - set(before.warnings)
     assert not any("does not start" in warning or "refuses" in warning for warning in new)
 
 
-def text_as(like: Any, text: str) -> Any:
+def text_with_newlines_of(like: Any, text: str) -> Any:
     return text == "true" if isinstance(like, bool) else type(like)(text)
 
 
-def check_nothing_goes_sooner(before: MemoryConfig, after: MemoryConfig, asked: dict[str, str]) -> None:
+def check_retention_is_not_shortened(before: MemoryConfig, after: MemoryConfig, asked: dict[str, str]) -> None:
     for name in RETENTION:
         if name not in asked:
             assert not shortens_retention(f"memory.{name}", getattr(before, name), getattr(after, name)), name
@@ -96,7 +96,7 @@ def test_any_config_accepts_any_answers(
         plan = make_plan(answers_with_what_is_missing(world, flags, memory))
         apply_plan(plan)
         check_only_the_changes_differ(before, text_of(world), plan)
-        check_it_reads_as_meant(loaded, world.loaded(), memory, asked)
-        check_nothing_goes_sooner(loaded, world.loaded(), asked)
+        check_values_are_as_requested(loaded, world.loaded(), memory, asked)
+        check_retention_is_not_shortened(loaded, world.loaded(), asked)
         assert world.plan(*flags, memory=memory).is_empty
     assert world.plan().is_empty

@@ -21,7 +21,7 @@ def everything_below(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def look(folder: Path, subject: str) -> Finding:
+def run_checked(folder: Path, subject: str) -> Finding:
     return probed(subject, make_answers(folder, SQLITE if subject == "sqlite" else MARKDOWN))
 
 
@@ -45,7 +45,7 @@ def shared() -> Iterator[Path]:
 
 
 def test_a_missing_database_is_not_created(tmp_path: Path) -> None:
-    found = look(tmp_path / "config", "sqlite")
+    found = run_checked(tmp_path / "config", "sqlite")
     assert found.verdict == "good"
     assert found.sentence.endswith("brain.db will be created")
     assert os.listdir(tmp_path / "config") == ["config.toml"]
@@ -55,7 +55,7 @@ def test_a_probe_changes_no_byte(tmp_path: Path) -> None:
     make(brain(tmp_path / "config"), "G4", [{"key": "a"}])
     (tmp_path / "config/config.toml").write_text(SQLITE)
     before = everything_below(tmp_path)
-    assert look(tmp_path / "config", "sqlite").verdict == "good"
+    assert run_checked(tmp_path / "config", "sqlite").verdict == "good"
     after = everything_below(tmp_path)
     assert {name: after.get(name) for name in before} == before
 
@@ -64,7 +64,7 @@ def test_a_database_that_no_zeroclaw_can_open_is_bad(tmp_path: Path) -> None:
     path = make(brain(tmp_path / "config"), "G1", [{"key": "a"}])
     change(path, "DROP TABLE embedding_cache")
     change(path, "CREATE TABLE embedding_cache (content_hash TEXT PRIMARY KEY, embedding BLOB, created_at TEXT)")
-    found = look(tmp_path / "config", "sqlite")
+    found = run_checked(tmp_path / "config", "sqlite")
     assert found.verdict == "bad"
     assert "no ZeroClaw version can open it" in found.sentence
     assert "auto_hydrate" in found.hint
@@ -74,7 +74,7 @@ def test_a_database_that_no_zeroclaw_can_open_is_bad(tmp_path: Path) -> None:
 def test_a_file_instead_of_a_folder_is_bad(tmp_path: Path, subject: str) -> None:
     (tmp_path / "config").mkdir()
     (tmp_path / "config/workspace").write_text("")
-    found = look(tmp_path / "config", subject)
+    found = run_checked(tmp_path / "config", subject)
     assert (found.verdict, found.exit_code) == ("bad", 3)
     assert found.sentence.endswith("workspace is not a directory.")
 

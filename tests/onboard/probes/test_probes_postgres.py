@@ -27,7 +27,7 @@ AT_EVERY_START = (
 """Statements like those that ZeroClaw sends whenever it connects."""
 
 
-UNTIL_NOBODY_IS_THERE = """
+WAIT_UNTIL_DISCONNECTED = """
 SET statement_timeout = '10s';
 DO $$ BEGIN
     WHILE EXISTS (SELECT 1 FROM pg_stat_activity WHERE usename = '{}') LOOP
@@ -198,4 +198,4 @@ async def test_cancelling_leaves_no_connection(place: Place) -> None:
         await asyncio.wait([task], timeout=milliseconds / 1000)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-    await asyncio.to_thread(place.run, UNTIL_NOBODY_IS_THERE.format(place.user))
+    await asyncio.to_thread(place.run, WAIT_UNTIL_DISCONNECTED.format(place.user))

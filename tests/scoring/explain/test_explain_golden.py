@@ -178,7 +178,7 @@ async def test_the_explanation_agrees_with_every_recorded_run(
     assert count
 
 
-def repaired(case: Case) -> tuple[Trial, dict[str, Any], bool]:
+def remove_stop(case: Case) -> tuple[Trial, dict[str, Any], bool]:
     """Return the trial, the row values and whether the store must contain only this row, to remove the stop."""
     trial, entry, stage = case.trial, case.entry, case.explanation.record.stopped_at
     settings = trial.settings
@@ -237,7 +237,7 @@ async def test_removing_a_stop_lets_the_memory_pass_that_stage(version: str, tmp
                     break
     assert expected <= set(stages), stages
     for case in found:
-        trial, values, is_alone = repaired(case)
+        trial, values, is_alone = remove_stop(case)
         path = Path(shutil.copyfile(case.path, tmp_path / "repaired.db"))
         with closing(sqlite3.connect(path)) as connection, connection:
             for column, value in values.items():

@@ -15,7 +15,7 @@ from support.memories import MemoryEntry
 from support.postgres_place import PostgresPlace
 from support.postgres_server import PostgresServer, running_postgres
 from support.questions import MemoryFilter, Superseded
-from support.rmem_file import mila
+from support.rmem_file import create_milas_store
 from support.rules import RerankSettings
 from support.stores import SqliteMemory
 
@@ -112,7 +112,7 @@ async def test_a_store_with_its_own_rule_names_every_filter(tmp_path: Path) -> N
 
 
 async def test_rmem_explanations_name_its_own_rule_and_nothing_of_zeroclaw(tmp_path: Path) -> None:
-    file = mila(tmp_path / "rustmem.db")
+    file = create_milas_store(tmp_path / "rustmem.db")
     file.add("0" * 32, "mila", "honey <tool_result", None)
     file.delete("0" * 32)
     async with library_of(RMemMemory(file.path), tmp_path, "0.8.4") as library:
