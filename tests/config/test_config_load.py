@@ -183,9 +183,9 @@ def test_storage_provider_is_lost_from_0_8_0_on(tmp_path: Path) -> None:
     text = BASE + '[storage.provider.config]\nprovider = "postgres"\ndb_url = "postgres://h/d"\n'
     config = load(tmp_path, text, layout="data")
     assert (config.backend, config.schema) == ("sqlite", 1)
-    assert "no longer asks it" in warning(config, "[storage.provider.config]")
+    assert "ignores it and uses" in warning(config, "[storage.provider.config]")
     agreeing = load(tmp_path, text.replace('"sqlite"', '"postgres"'), layout="data")
-    assert not any("no longer asks it" in sentence for sentence in agreeing.warnings)
+    assert not any("ignores it and uses" in sentence for sentence in agreeing.warnings)
 
 
 def test_old_postgres_settings_move_to_the_default_alias(tmp_path: Path) -> None:

@@ -194,7 +194,7 @@ async def test_a_redirect_is_not_followed_so_that_the_key_is_not_sent_elsewhere(
     assert "(HTTP 307)" in failed.message
 
 
-NO_VECTOR = "holds no vector"
+NO_VECTOR = "without a vector"
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ async def test_user_password_and_keys_in_the_url_are_not_shown(clock: Clock) -> 
 async def test_a_key_that_is_invalid_in_a_header_is_refused(clock: Clock) -> None:
     with serving(GOOD) as endpoint:
         failed = await failure(endpoint.base, clock, key="a\nb")
-    assert "no HTTP header takes" in failed.message
+    assert "HTTP headers do not allow" in failed.message
     assert endpoint.requests == []
 
 

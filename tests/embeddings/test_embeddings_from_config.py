@@ -61,7 +61,7 @@ async def test_url_model_and_key_come_from_config_and_environment(
     ("config", "part"),
     [
         (EmbeddingConfig(), "no embeddings configured"),
-        (EmbeddingConfig("cohere"), '"cohere", which it does not know, for none'),
+        (EmbeddingConfig("cohere"), 'does not know the embedding provider "cohere" and uses none'),
         (EmbeddingConfig("openai", dimensions=0), "memory.embedding_dimensions is 0"),
         (EmbeddingConfig("custom:ftp://h"), "no http address"),
         (EmbeddingConfig("custom:http://[::1"), "no http address"),

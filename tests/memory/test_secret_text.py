@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.libraries import excerpt_of
 
-from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
+from zeroclaw_tui.memory.secret_text import find_secret_kinds, masked
 
 MIXED = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cD1fG3iJ5"
 SECRETS = {
@@ -74,7 +74,7 @@ HARMLESS = (
 def test_a_secret_is_recognised_by_its_form_and_hidden(secret: str, around: str) -> None:
     telegram = secret.startswith("AA")
     text = around.format(secret if not telegram or around.startswith("9") else f"12345678:{secret}")
-    assert look_alike_secrets(text)[0] == SECRETS[secret]
+    assert find_secret_kinds(text)[0] == SECRETS[secret]
     assert secret not in masked(text)
     assert secret.split("\n")[-1] not in masked(text)
 
@@ -83,7 +83,7 @@ def test_a_secret_is_recognised_by_its_form_and_hidden(secret: str, around: str)
 def test_a_value_assigned_to_a_secret_name_is_reported_and_hidden(name: tuple[str, str]) -> None:
     lead, secret = name
     text = f"Note: {lead}{secret}" + ("@db.example.com/x" if "://" in lead else '" and more')
-    assert look_alike_secrets(text) == [ASSIGNED[name]]
+    assert find_secret_kinds(text) == [ASSIGNED[name]]
     assert masked(text) == text.replace(secret, "••••")
 
 
@@ -91,7 +91,7 @@ def test_a_value_assigned_to_a_secret_name_is_reported_and_hidden(name: tuple[st
 @pytest.mark.parametrize("between", [": ", "：", " = ", ":** `"])
 def test_a_password_is_reported_in_any_language(word: str, between: str) -> None:
     text = f"- IP: 10.0.0.7 | root | {word}{between}Wq7xT4bV`。"
-    assert look_alike_secrets(text) == ["a password"]
+    assert find_secret_kinds(text) == ["a password"]
     assert masked(text) == text.replace("Wq7xT4bV", "••••")
 
 
@@ -105,14 +105,14 @@ def test_a_password_is_reported_within_a_sentence(text: str) -> None:
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_ordinary_text_is_no_secret(text: str) -> None:
-    assert look_alike_secrets(text) == []
-    assert look_alike_secrets(f"Anna said: {text} (yesterday)") == []
+    assert find_secret_kinds(text) == []
+    assert find_secret_kinds(f"Anna said: {text} (yesterday)") == []
 
 
 @given(st.text(alphabet=string.ascii_letters + " .,:;-_/()\n", max_size=400))
 def test_words_without_a_digit_are_hardly_ever_secrets(text: str) -> None:
     """Only a private key's armour, a password in a URL or one with capitals can be one."""
-    assert set(look_alike_secrets(text)) <= {"a private key", "a password", "a password in an address"}
+    assert set(find_secret_kinds(text)) <= {"a private key", "a password", "a password in an address"}
 
 
 @given(st.text(max_size=300), st.sampled_from(sorted(SECRETS)), st.text(max_size=300))

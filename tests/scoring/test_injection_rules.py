@@ -210,7 +210,7 @@ def test_a_withheld_entry_does_not_count() -> None:
 
 @pytest.mark.parametrize("as_of", ["", "yesterday", "2026-13-01"])
 def test_an_invalid_time_is_a_usage_error(as_of: str) -> None:
-    with pytest.raises(UsageError, match="moment"):
+    with pytest.raises(UsageError, match="not a valid time"):
         judge([scored()], profile_for("0.8.4"), 0.4, "cli", as_of, session_id=None)
 
 

@@ -33,7 +33,7 @@ def _trial(run: dict[str, Any]) -> Trial:
         run["query"],
         run["limit"] or UNLIMITED,
         session_id=sessions[0],
-        further_sessions=tuple(sessions[1:]),
+        extra_sessions=tuple(sessions[1:]),
         agents=agents,
         layer=run["layer"],
         rule=RULES[run["origin"]],

@@ -1,6 +1,6 @@
 """Stores of memories: one contract, one factory, and a module or folder for each store.
 
-base.py is the contract (`Memory`), factory.py makes the store that a config names. What several stores share is here:
-batches of changes, filters, loaded memories. sqlite, postgres, markdown, qdrant and rmem are folders, the others one
-module each. Nothing above this package asks which store it has: `about`, `why_not` and `upkeep` say what it can do.
+base.py is the contract (`Memory`), factory.py creates the store of a config. Shared code for several stores is here:
+batches of changes, filters, loaded memories. sqlite, postgres, markdown and qdrant are folders, the others one module
+each. Code above this package does not check the kind of store: `about`, `why_not` and `upkeep` describe its features.
 """

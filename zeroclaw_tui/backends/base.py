@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.scoring.profiles import Trial
 
 
-THE_TRAIT = MappingProxyType(
+TRAIT_LIMITS = MappingProxyType(
     {
         "vectors": "This store has no vectors.",
         "keyword": "This store has no keyword index.",
@@ -77,7 +77,7 @@ class Memory(ABC):
     """The backend's factory name."""
     about: About = About()
     """Its location, its properties, and how it ranks."""
-    why_not: Mapping[str, str] = THE_TRAIT
+    why_not: Mapping[str, str] = TRAIT_LIMITS
     """What this store cannot do, each with the reason as a sentence; everything else is possible.
 
     The names are "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "pinned", "importance",

@@ -27,7 +27,7 @@ class BackendInfo(NamedTuple):
     key: str
     label: str
     in_zeroclaw: bool = True
-    """Whether some ZeroClaw release knows the name."""
+    """Whether any ZeroClaw release has this backend."""
     has_local_database: bool = False
     """Whether its memories are in a brain.db on this machine."""
     has_notes: bool = False
@@ -124,7 +124,7 @@ def foreign_file(config: MemoryConfig) -> Path | None:
 
 
 def has_notes(name: str) -> bool:
-    """Whether a backend keeps its memories in a folder of Markdown."""
+    """Whether a backend stores its memories in a folder of Markdown."""
     return _known(name).has_notes
 
 
@@ -213,7 +213,7 @@ def _imported(place: str, key: str) -> Any:
             raise
         raise DriverMissing(
             f"The backend {key} needs {missing}, which is not installed.",
-            hint=f"`{shlex.quote(sys.executable)} -m pip install {missing}` brings it.",
+            hint=f"Install it with `{shlex.quote(sys.executable)} -m pip install {missing}`.",
         ) from error
 
 

@@ -141,7 +141,7 @@ class TraitWriter(RowWriter):
 
     def edited_row(self, row: Row, edit: Edit) -> Row:
         if not edit.values:
-            raise Refused("This store takes vectors only with the memories they are of.", hint="Nothing was changed.")
+            raise Refused("This store accepts vectors only together with their memories.", hint="Nothing was changed.")
         return replace(row, values={**row.values, **edit.values})
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:

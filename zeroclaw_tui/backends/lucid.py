@@ -268,11 +268,11 @@ class LucidMemory(SqliteMemory):
         seconds = max(0.0, rest_ends - self._clock())
         if hits >= min(limit, settings.local_hit_threshold):
             enough = "1 local hit is" if hits == 1 else f"{hits} local hits are"
-            return [], [f"Lucid was not asked: {enough} enough."]
+            return [], [f"Lucid was not run: {enough} enough."]
         if request.agents and has_agents:
             return [], [NOT_FOR_AGENTS]
         if seconds:
-            return [], [f"Lucid was not asked: it rests for {math.ceil(seconds)} s after it failed."]
+            return [], [f"Lucid was not run: it is paused for {math.ceil(seconds)} s after a failure."]
         # ZeroClaw >= 0.7.5 requests the newest memories, "*", with an empty text.
         is_star = profile.star_lists_recent and lists_recent(request.query, profile)
         arguments = ["context", "" if is_star else request.query, f"--budget={settings.budget}", self._project]
@@ -291,7 +291,7 @@ class LucidMemory(SqliteMemory):
             self._last_answer = [result.entry for result in found]
         if request.layer == "agent" and has_agents:
             found = [replace(result, withheld="lucid's own") for result in found]
-        return found, [f"Lucid was asked and gave {counted(len(found))}."]
+        return found, [f"Lucid was run and returned {counted(len(found))}."]
 
     @property
     def _settings(self) -> LucidSettings:

@@ -80,7 +80,8 @@ def compiled(pattern: str) -> regex.Pattern[str]:
         at = error.pos
         place = "" if at is None else " at its end" if at >= len(pattern) else f" at character {at + 1}"
         raise UsageError(
-            f"The pattern cannot be read{place}: {error.msg}.", hint=r"A sign meant as itself has a \ before it."
+            f"The pattern cannot be read{place}: {error.msg}.",
+            hint=r"Put a \ before a character to match it literally.",
         ) from None
     except (RecursionError, MemoryError, OverflowError):
         raise _too_big() from None
@@ -181,7 +182,7 @@ def require_unique_ids(entries: Sequence[MemoryEntry], backend: str) -> Sequence
             raise Unreadable(
                 f"The backend {backend} gives the {name} {one_line(str(value))[:60]!r} to {count} memories, so they "
                 "cannot be distinguished.",
-                hint="Whoever wrote that backend has to give each memory one of its own.",
+                hint="Report it to the author of that backend: each memory needs its own.",
             )
     return entries
 

@@ -84,10 +84,10 @@ def read_export(path: Path) -> Export:
         # Some programs save the answer of a tool as one JSON string.
         items = json.loads(document) if isinstance(document, str) else document
         if not isinstance(items, list):
-            raise Unreadable(f"{path} is no export of memory-rs: it is no array.", hint=_HINT)
+            raise Unreadable(f"{path} is not an export of memory-rs: it is not an array.", hint=_HINT)
         entries = [_entry_of(item, position, path) for position, item in enumerate(items, 1)]
     except (ValueError, RecursionError) as error:
-        raise Unreadable(f"{path} is no JSON that can be read: {one_line(str(error))[:80]}.", hint=_HINT) from error
+        raise Unreadable(f"{path} is not valid JSON: {one_line(str(error))[:80]}.", hint=_HINT) from error
     by_id: dict[str, MemoryEntry] = {}
     for entry in entries:
         by_id.setdefault(entry.id, entry)
@@ -98,7 +98,7 @@ def _entry_of(item: Any, position: int, path: Path) -> MemoryEntry:
     """Parse the memory in an item, or in the field `memory` of a search result."""
     memory = item.get("memory", item) if isinstance(item, dict) else None
     if not isinstance(memory, dict) or not _has_the_fields(memory):
-        raise Unreadable(f"{path} is no export of memory-rs: its item {position:,} is no memory.", hint=_HINT)
+        raise Unreadable(f"{path} is not an export of memory-rs: its item {position:,} is not a memory.", hint=_HINT)
     metadata = memory.get("metadata")
     return MemoryEntry(
         id=memory["id"],

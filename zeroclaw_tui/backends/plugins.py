@@ -9,7 +9,7 @@ To write your own backend, subclass Memory in your own package:
 3. Read the settings in `from_config`: `config.location` is the value of --location, `config.storage` the table
    `[storage.shoe-box]` of config.toml, with decrypted secrets. Set `about = About(location=…)` and raise the errors of
    memory/errors.py, without passwords.
-4. Set `why_not` to a sentence for each thing that the store cannot do (`THE_TRAIT` fits the seven methods alone).
+4. Set `why_not` to a sentence for each thing that the store cannot do (`TRAIT_LIMITS` fits the seven methods alone).
    Override methods that the store can do faster or more exactly.
 5. Subclass MemoryContract and StoreContract of zeroclaw_tui.testing in your tests, and GoneContract for a server;
    implement `async def new_memory(self, folder)`, which returns an empty store, and run plain `pytest`.
@@ -51,7 +51,7 @@ class Plugin(NamedTuple):
         except InspectorError:
             raise
         except Exception as error:
-            raise self._broken(f"cannot be made: {_describe(error)}") from error
+            raise self._broken(f"cannot be created: {_describe(error)}") from error
         return memory
 
     def _load(self) -> type[Memory]:
@@ -64,7 +64,7 @@ class Plugin(NamedTuple):
             raise self._broken(f"cannot be imported: {_describe(error)}") from error
         if not (isinstance(found, type) and issubclass(found, Memory) and not found.__abstractmethods__):
             value = one_line(self.entry_point.value)
-            raise self._broken(f"names {value}, which is no class with the seven verbs of Memory")
+            raise self._broken(f"names {value}, which is not a class with the seven methods of Memory")
         return found
 
     def _broken(self, problem: str) -> Refused:

@@ -317,8 +317,8 @@ def _read(names: Sequence[bytes], values: Sequence[bytes | None]) -> tuple[list[
         return list(by_id.values()), []
     shown = ", ".join(repr(key[:40]) for key in others[:5]) + (", …" if len(others) > 5 else "")
     return list(by_id.values()), [
-        f"Values under memory:* that are no memories, or have the id of another one: {len(others)} ({shown}). They are "
-        "not shown and stay as they are."
+        f"Values under memory:* that are not memories, or have the id of another one: {len(others)} ({shown}). They "
+        "are not shown and stay as they are."
     ]
 
 

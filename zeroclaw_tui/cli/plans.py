@@ -107,11 +107,11 @@ def check_can_change(library: Library, args: argparse.Namespace) -> None:
 def check_writable(library: Library, args: argparse.Namespace) -> None:
     """Raise Refused with the reason if nothing can be changed."""
     from zeroclaw_tui.config.load import store_to_confirm
-    from zeroclaw_tui.config.storage import OTHERS_DB_URL
+    from zeroclaw_tui.config.storage import SHARED_DB_URL
 
     why = library.read_only_because
     if why is not None and not args.read_only and store_to_confirm(library.config) is not None:
-        why = f"Nothing is written to the database of {OTHERS_DB_URL} before it is confirmed as ZeroClaw's."
+        why = f"Nothing is written to the database of {SHARED_DB_URL} before it is confirmed as ZeroClaw's."
     if why is None and library.memory.about.is_volatile:
         why = f"{library.memory.name} keeps memories only while the program runs."
     if why is not None:

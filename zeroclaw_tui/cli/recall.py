@@ -83,7 +83,7 @@ def _request(library: Library, args: argparse.Namespace, now: datetime) -> Recal
         limit=turns if args.limit is None else args.limit,
         turn_limit=turns,
         session_id=sessions[0] if sessions else None,
-        further_sessions=sessions[1:],
+        extra_sessions=sessions[1:],
         agents=agents,
         namespace=args.namespace,
         since=None if args.since is None else options.parse_bound(args.since, now),

@@ -15,15 +15,15 @@ from zeroclaw_tui.config.memory_config import (
     MemoryConfig,
     Notes,
     concern_of,
+    migrate_to_schema_3,
     shown,
     target_of,
-    to_third_schema,
 )
 from zeroclaw_tui.config.schema import MEMORY_KEYS, Kind, Setting, Target
 from zeroclaw_tui.config.settings import confirmed_stores
 from zeroclaw_tui.config.storage import (
-    OTHERS_DB_URL,
     OUR_DB_URLS,
+    SHARED_DB_URL,
     Backend,
     Reading,
     apply_generic,
@@ -52,7 +52,7 @@ _DIRECT = MEMORY_KEYS.keys() & set(MemoryConfig._fields) - {"backend"}
 _POLICY = ("threat_scan", "threat_scan_load_time")
 _TABLES = frozenset(("mem0", *(name.partition(".")[0] for name in MEMORY_KEYS if "." in name)))
 """The tables below [memory]. The one of mem0 is ignored: only ZeroClaw 0.5.5 and 0.5.6 read it."""
-_WHOSE = f"The database is the one {OTHERS_DB_URL} names, which may be another program's"
+_WHOSE = f"The database is the one {SHARED_DB_URL} names, which may be another program's"
 READ_ONLY = (
     f"{_WHOSE}: read only. If it is ZeroClaw's, confirm that once in the inspector (6 Stores, then W), or name its URL "
     "with --location each time."
@@ -82,11 +82,11 @@ def load_config(
     target = target_of(document, install, notes, version)
     own = notes.table(document, "memory")
     if target.is_modern:
-        document = to_third_schema(document, target, notes)
+        document = migrate_to_schema_3(document, target, notes)
     if install.config_dir is not None:
         document = apply_generic(document, environ, target, notes)
     memory = read_memory(document, target, notes)
-    named = environ if location is None else {**environ, **dict.fromkeys((*OUR_DB_URLS, OTHERS_DB_URL), "")}
+    named = environ if location is None else {**environ, **dict.fromkeys((*OUR_DB_URLS, SHARED_DB_URL), "")}
     reading = Reading(document, named, target, notes, _decryptor(install, notes))
     if install.layout == "lone" and backend is None:
         # The store was opened by its path.
@@ -186,7 +186,7 @@ def _value(setting: Setting, value: Any, target: Target, notes: Notes) -> Any:
         if is_known:
             notes.sources.setdefault(where, DEFAULT)
         return default
-    expected = setting.must_be(value)
+    expected = setting.expected_type(value)
     if expected:
         notes.sources[where] = DEFAULT
         notes.wrong_type(where, value, expected, "memory", "counts as its default")
@@ -363,7 +363,7 @@ def store_to_confirm(config: MemoryConfig) -> str | None:
 
 
 def _foreign_name(storage: Mapping[str, Any], sources: Mapping[str, str]) -> str | None:
-    if sources.get("storage.db_url") != source_of(OTHERS_DB_URL):
+    if sources.get("storage.db_url") != source_of(SHARED_DB_URL):
         return None
     table = f"{storage.get('schema', 'public')}.{storage.get('table', 'memories')}"
     return f"{without_password(str(storage['db_url']))} {table}"

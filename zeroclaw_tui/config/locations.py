@@ -138,7 +138,7 @@ def shell_path(path: str) -> str:
 
 
 def expand(text: str, home: Path) -> Path:
-    """A path with a leading `~` replaced, made absolute without resolving links or `..`."""
+    """Replace a leading `~` in a path, and make it absolute without resolving links or `..`."""
     if text == "~" or text.startswith("~/"):
         return (home / text[2:]).absolute()
     return Path(text).absolute()

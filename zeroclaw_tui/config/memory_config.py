@@ -199,7 +199,7 @@ class Notes:
         """Warn of a value of the wrong type, without showing it."""
         self.warn(
             f"{shown(where)} is {kind_of(value)} and must be {expected}; it {done} here. ZeroClaw <= 0.7.5 refuses "
-            f"a config with such a value, >= 0.8.0 takes the whole [{section}] section for absent.",
+            f"a config with such a value, >= 0.8.0 ignores the whole [{section}] section.",
             concern_of(where),
         )
 
@@ -234,7 +234,7 @@ def _schema_of(document: dict[str, Any], notes: Notes) -> int:
     return min(value, NEWEST_SCHEMA)
 
 
-def to_third_schema(document: dict[str, Any], target: Target, notes: Notes) -> dict[str, Any]:
+def migrate_to_schema_3(document: dict[str, Any], target: Target, notes: Notes) -> dict[str, Any]:
     """Migrate a copy of an older config as ZeroClaw >= 0.8.0 does in memory; existing keys take precedence.
 
     `memory.backend` is unchanged, and a backend that is only in `[storage.provider.config]` is lost.
@@ -270,8 +270,8 @@ def _move_provider(storage: dict[str, Any], backend: object, notes: Notes) -> No
     kind = named.strip().lower()
     if kind and kind != kind_named(backend):
         notes.warn(
-            f"[storage.provider.config] names the backend {shown(kind)}; ZeroClaw >= 0.8.0 no longer asks it and goes "
-            "by memory.backend alone."
+            f"[storage.provider.config] names the backend {shown(kind)}; ZeroClaw >= 0.8.0 ignores it and uses "
+            "only memory.backend."
         )
     renamed = {"sqlite": {"db_url": "path", "connect_timeout_secs": "open_timeout_secs"}, "qdrant": {"db_url": "url"}}
     names = renamed.get(kind or "sqlite", {})

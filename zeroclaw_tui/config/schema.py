@@ -93,7 +93,7 @@ class Setting(NamedTuple):
             return ["fts", "vector"]
         return list(self.default) if isinstance(self.default, tuple) else self.default
 
-    def must_be(self, value: object) -> str:
+    def expected_type(self, value: object) -> str:
         """The expected type of a TOML value that ZeroClaw cannot read; empty if it can."""
         if not fits(self.kind, value):
             return KIND_WORDS[self.kind]
@@ -173,7 +173,7 @@ _RETENTION = (
     _days("purge_after_days", 30, "Days after which archived files are deleted; 0 is never."),
     _days("conversation_retention_days", 30, "Days a conversation memory is kept after its last change; 0 is forever."),
     _days("daily_retention_days", 0, "Days a daily memory is kept after its last change; 0 is forever.", "0.8.1"),
-    _days("core_retention_days", 0, "Days a core memory is kept after it was made; 0 is forever.", "0.8.1"),
+    _days("core_retention_days", 0, "Days a core memory is kept after its creation; 0 is forever.", "0.8.1"),
     _memory("core_max_rows", 0, "The most core memories kept; 0 is no limit.", "0.8.3"),
     _memory("core_max_bytes", 0, "The most bytes of core memories kept; 0 is no limit.", "0.8.3"),
     _memory("daily_max_rows", 0, "The most daily memories kept; 0 is no limit.", "0.8.3"),
@@ -208,7 +208,7 @@ _SEARCH = (
     _share("fts_early_return_score", 0.85, "No ZeroClaw version acts on it.", "0.5.7"),
     _memory("candidate_multiplier", 4, "How many times the limit is fetched to rank again.", "0.8.4", low=1, high=20),
     _memory("rerank_enabled", False, "Ranks again by importance and age; acts from 0.8.4.", "0.5.7"),
-    _memory("rerank_threshold", 5, "How many hits it takes to rank for variety.", "0.5.7"),
+    _memory("rerank_threshold", 5, "Minimum number of hits for ranking by variety.", "0.5.7"),
     _word("rerank_strategy", ("none", "mmr"), "How to rank again.", "0.8.4", is_strict=False),
     _share("mmr_lambda", 0.7, "Relevance against variety when ranking again.", "0.8.4"),
     _share("importance_weight", 0.2, "How much importance counts when ranking again.", "0.8.4"),
@@ -318,7 +318,7 @@ _STORES = (
     _of_lucid("recall_timeout_ms", 3000, "Timeout for lucid recall in milliseconds.", 20),
     _of_lucid("store_timeout_ms", 3000, "Timeout for storing in lucid in milliseconds.", 50),
     _of_lucid("budget", 200, "The most tokens requested from lucid.", None, is_over=True),
-    _of_lucid("local_hit_threshold", 3, "Number of local hits from which lucid is not asked.", 1, is_over=True),
+    _of_lucid("local_hit_threshold", 3, "Number of local hits from which lucid is not run.", 1, is_over=True),
     _of_lucid("failure_cooldown_ms", 15000, "Milliseconds to wait after lucid failed.", 100, is_over=True),
 )  # fmt: skip
 _MEMORY = (*_GENERAL, *_RETENTION, *_EMBEDDING, *_SEARCH, *_WRITING, *_FILES, *_POLICY)

@@ -22,8 +22,8 @@ SEALED = "enc2:"
 MASKED = "enc:"
 ELSEWHERE = "op://"
 WAYS_WITHOUT_KEY = (
-    f"Bring the old {KEY_FILE} back, or take the values that nobody can read out of config.toml; "
-    "[secrets] encrypt = false there keeps new ones as plain text."
+    f"Restore the old {KEY_FILE}, or remove the unreadable values from config.toml; "
+    "with [secrets] encrypt = false new ones are stored as plain text."
 )
 """The hint for encrypted values without their key file."""
 _KEY_BYTES = 32
@@ -54,7 +54,8 @@ def decrypt(value: str, config_dir: Path | None) -> str:
     """
     if value.startswith(ELSEWHERE):
         raise SecretUnreadable(
-            "The value is in 1Password (op://) and is not asked for here.", hint="Put the key into the environment."
+            "The value is in 1Password (op://), which this program does not read.",
+            hint="Put the key into the environment.",
         )
     if not is_encrypted(value):
         return value

@@ -234,7 +234,7 @@ def written_value(name: str, document: ConfigDocument, target: Target, alias: st
     value = document.get(path)
     if value is None:
         return None
-    expected = setting.must_be(value)
+    expected = setting.expected_type(value)
     if expected:
         raise _wrong_type(path, value, expected)
     if setting.kind == "number":

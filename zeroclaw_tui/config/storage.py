@@ -25,7 +25,7 @@ from zeroclaw_tui.config.schema import (
 
 STORAGE_PROVIDER = SETTINGS["memory.backend"].variable
 STORAGE_DB_URL = SETTINGS["storage.postgres.db_url"].variable
-OTHERS_DB_URL = "DATABASE_URL"
+SHARED_DB_URL = "DATABASE_URL"
 OUR_DB_URLS = ("ZEROCLAW_POSTGRES_URL", "ZEROCLAW_DB_URL")
 ZEROCLAW_BACKENDS = frozenset({*STORE_KINDS, "none"})
 _GENERIC = r"ZEROCLAW_([a-z0-9_]+)"
@@ -223,10 +223,10 @@ def _of_zeroclaw(reading: Reading, memory: Mapping[str, Any], backend: Backend) 
 
 def _postgres_url(settings: dict[str, Any], reading: Reading) -> None:
     """Set the effective URL: from ZeroClaw's variable, from ours, from DATABASE_URL, or from config.toml."""
-    variables, notes = (*OUR_DB_URLS, OTHERS_DB_URL), reading.notes
+    variables, notes = (*OUR_DB_URLS, SHARED_DB_URL), reading.notes
     for variable in variables if reading.target.is_modern else (STORAGE_DB_URL, *variables):
         url = given(reading.environ, variable)
-        if not url or (variable == OTHERS_DB_URL and not url.startswith(("postgres://", "postgresql://"))):
+        if not url or (variable == SHARED_DB_URL and not url.startswith(("postgres://", "postgresql://"))):
             continue
         settings["db_url"] = url
         notes.sources["storage.db_url"] = source_of(variable)

@@ -21,7 +21,7 @@ from zeroclaw_tui.memory.entry import Handle, as_text
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.secret_text import look_alike_secrets
+from zeroclaw_tui.memory.secret_text import find_secret_kinds
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, first_names, size_shown
 
 FindingKind = str
@@ -147,7 +147,7 @@ def own_findings(key: str, content: str) -> dict[FindingKind, str]:
         found["tool results"] = counted(results, "tool result")
     if text[:_START_LENGTH].lower().startswith(_TIMER_STARTS) or _DISTILLED.search(content):
         found["heartbeat and cron"] = ""
-    if names := look_alike_secrets(content):
+    if names := find_secret_kinds(content):
         found["secrets"] = first_names(names, most=3)
     return found
 

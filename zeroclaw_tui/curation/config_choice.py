@@ -19,7 +19,7 @@ from zeroclaw_tui.config.load import CONFIRMED, READ_ONLY, load_config, store_to
 from zeroclaw_tui.config.locations import Install, OpenOptions, has_markdown, server_address
 from zeroclaw_tui.config.memory_config import FILE, MemoryConfig, shown
 from zeroclaw_tui.config.settings import confirm_store, settings_problem
-from zeroclaw_tui.config.storage import OTHERS_DB_URL, OUR_DB_URLS, STORAGE_DB_URL
+from zeroclaw_tui.config.storage import OUR_DB_URLS, SHARED_DB_URL, STORAGE_DB_URL
 from zeroclaw_tui.config.toml import read_toml
 from zeroclaw_tui.files.database import is_database
 from zeroclaw_tui.files.disk import exists, is_folder
@@ -183,7 +183,7 @@ BADGES = (
     "keyword", "vectors", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "write",
 )  # fmt: skip
 """The capabilities of a store, in reading order."""
-_DB_URLS = (STORAGE_DB_URL, *OUR_DB_URLS, OTHERS_DB_URL)
+_DB_URLS = (STORAGE_DB_URL, *OUR_DB_URLS, SHARED_DB_URL)
 _ADDRESSES = {"lucid": "storage.binary_path", "postgres": "storage.db_url", "qdrant": "storage.url"}
 """The settings that name a store, by backend, set in config.toml or by an environment variable."""
 _UNCONFIRMED = "Only DATABASE_URL names it, so nothing is written until a person confirms it."
@@ -298,7 +298,7 @@ def _aliases_in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
     target = memory_config.target_of(document, config.install, notes)
     if not target.is_modern:
         return
-    kinds = notes.table(memory_config.to_third_schema(document, target, notes), "storage")
+    kinds = notes.table(memory_config.migrate_to_schema_3(document, target, notes), "storage")
     for kind in kinds:
         is_missing = factory.has_database(kind) and not exists(config.install.database)
         if factory.backend_info(kind) is not None and not is_missing:

@@ -17,7 +17,7 @@ from zeroclaw_tui.config.locations import data_install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.formats.snapshot import NAME, snapshot_text
 from zeroclaw_tui.embeddings.local import local_vector
-from zeroclaw_tui.files.database import could_not_be_made
+from zeroclaw_tui.files.database import creation_error
 from zeroclaw_tui.memory.change import AGENTS as AGENT_ROWS
 from zeroclaw_tui.memory.change import Row, Value
 
@@ -90,7 +90,7 @@ def make_demo(folder: Path, now: datetime) -> Path:
         known.sort(key=lambda entry: entry.updated_at or "", reverse=True)
         _write(data / NAME, snapshot_text(known, then), then)
     except OSError as error:
-        raise could_not_be_made(database, error) from error
+        raise creation_error(database, error) from error
     return folder
 
 

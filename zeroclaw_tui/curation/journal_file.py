@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroclaw_tui.curation import journal_records as records
 from zeroclaw_tui.curation.external import read_file
 from zeroclaw_tui.files.database import is_for_want_of_room, transaction, wal_file
-from zeroclaw_tui.files.disk import MAKE_ROOM, file_size, locked_or_closed, make_folder, new_file
+from zeroclaw_tui.files.disk import MAKE_ROOM, file_size, lock_or_close, make_folder, new_file
 from zeroclaw_tui.memory.change import FILE, OTHER_ROW, Row, RowChange, Value
 from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Refused, Unreadable
 
@@ -77,7 +77,7 @@ class JournalFile:
         file = self.path.with_name("trash.lock")
         with self.explained("written"):
             _make_private(file)
-            return locked_or_closed(os.open(file, os.O_RDWR | os.O_CLOEXEC))
+            return lock_or_close(os.open(file, os.O_RDWR | os.O_CLOEXEC))
 
     async def read(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer | None:
         """Return what `work` returns; None when there is no trash."""

@@ -288,7 +288,7 @@ def _advice_to_try(record: Record) -> Iterator[Advice]:
     trial, settings, stop = record.trial, record.trial.settings, record.stopped_at
     if stop in ("time", "session", "agent", "namespace"):
         unfiltered = replace(
-            trial.request, session_id=None, further_sessions=(), agents=None, namespace=None, since=None, until=None
+            trial.request, session_id=None, extra_sessions=(), agents=None, namespace=None, since=None, until=None
         )
         yield Advice("recall without any filter", "F", trial._replace(request=unfiltered))
     if stop == "threshold":

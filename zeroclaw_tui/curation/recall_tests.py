@@ -226,7 +226,7 @@ async def run_tests(library: Library, file: str, tests: Sequence[RecallTest], tr
     for test in tests:
         request = replace(trial.request, query=test.query)
         if test.session is not None:
-            request = replace(request, session_id=test.session, further_sessions=())
+            request = replace(request, session_id=test.session, extra_sessions=())
         recalls.append(await recall_memories(library, trial._replace(request=request)))
     return RecallTestRun(
         file=file,

@@ -406,7 +406,7 @@ def trial_of_turn(library: Library, turn: Turn) -> Trial:
         turn.query,
         limit,
         session_id=first,
-        further_sessions=tuple(filter(None, further)),
+        extra_sessions=tuple(filter(None, further)),
         agents=agents,
         rule=turn.rule,
         as_of=turn.at,

@@ -150,7 +150,7 @@ def why_no_embedder(config: EmbeddingConfig, purpose: str = "to search by meanin
     is_custom = provider.startswith(_CUSTOM)
     if not is_custom and provider != "local" and provider not in _BASE_URLS:
         return (
-            f'ZeroClaw takes the embedding provider "{_shown(provider)}", which it does not know, for none; '
+            f'ZeroClaw does not know the embedding provider "{_shown(provider)}" and uses none; '
             f"set memory.embedding_provider to {_PROVIDERS}."
         )
     if config.dimensions <= 0:

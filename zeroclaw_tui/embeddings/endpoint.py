@@ -131,7 +131,7 @@ class OpenAIEmbedder(Embedder):
                 own = None if self.is_remote else httpx.AsyncHTTPTransport()
                 self._client = httpx.AsyncClient(transport=own)
         except (ValueError, ImportError, httpx.InvalidURL):
-            problem = "cannot be asked through the proxy the environment names"
+            problem = "cannot be reached through the proxy in the environment"
             raise self._error(problem, "Correct HTTP_PROXY, HTTPS_PROXY or ALL_PROXY.") from None
         limits = httpx.Timeout(seconds, connect=connect_seconds)
         try:
@@ -149,7 +149,7 @@ class OpenAIEmbedder(Embedder):
 
     def _headers(self) -> dict[str, str]:
         if not (self._key.isascii() and self._key.isprintable()):
-            problem = "cannot be given its API key, which has characters that no HTTP header takes"
+            problem = "cannot be called, because its API key has characters that HTTP headers do not allow"
             raise self._error(problem, _KEY_HINT)
         return {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
 
@@ -172,7 +172,7 @@ class OpenAIEmbedder(Embedder):
         numbers = item.get("embedding") if isinstance(item, dict) else None
         if not isinstance(numbers, list) or not all(type(number) is float for number in numbers):
             hint = "It should be data[0].embedding, a list of numbers; is this an embeddings service?"
-            raise self._error("answered with JSON that holds no vector", hint)
+            raise self._error("answered with JSON without a vector", hint)
         if len(numbers) != self.dimensions:
             problem = f"sent a vector of {len(numbers)} numbers, but memory.embedding_dimensions is {self.dimensions}"
             error = WrongDimensionError(self._error(problem, "").message)
@@ -291,8 +291,8 @@ def tls_error_message(error: BaseException) -> tuple[str, str] | None:
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
             hint = (
-                "Use the name it is made for. ZeroClaw (0.8.4) trusts public authorities only, so one of your own does "
-                "not help."
+                "Use the host name in the certificate. ZeroClaw (0.8.4) only trusts public authorities, so your own "
+                "does not help."
             )
             return "has a certificate that is not trusted here", hint
         if isinstance(cause, ssl.SSLError):

@@ -354,7 +354,7 @@ def why_not_writable(path: Path) -> str | None:
     return None
 
 
-def could_not_be_made(path: Path, error: OSError | sqlite3.Error) -> InspectorError:
+def creation_error(path: Path, error: OSError | sqlite3.Error) -> InspectorError:
     """Explain why a database could not be created. Blocks."""
     folder = next(folder for folder in path.parents if folder.is_dir())
     if is_for_want_of_room(folder, error):

@@ -302,13 +302,13 @@ def remove_stale_temp_files(folder: Path) -> None:
     for name in filter(_TEMP_NAME.fullmatch, os.listdir(folder)):
         path = folder / name
         with suppress(OSError):
-            handle = locked_or_closed(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
+            handle = lock_or_close(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
             if handle is not None:
                 with _removed_at_the_end(path, handle):
                     pass
 
 
-def locked_or_closed(descriptor: int) -> int | None:
+def lock_or_close(descriptor: int) -> int | None:
     """Lock a descriptor's file; if another program has the lock, close the descriptor and return None.
 
     If the file system has no locks, closes the descriptor and raises OSError.

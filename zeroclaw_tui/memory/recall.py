@@ -25,7 +25,7 @@ class RecallRequest:
     """A request for a recall. `agents` are the allowed aliases (None: all). `since` and `until` are RFC 3339 texts.
 
     `limit` is the limit of the turn; if ZeroClaw reranks (>= 0.8.4), more are recalled. `session_id` is the session
-    scope of the message, `further_sessions` are recalled after it, as channels do for chat and sender.
+    scope of the message, `extra_sessions` are recalled after it, as channels do for chat and sender.
     `layer` "agent" is the recall for an agent, including wrappers; "store" is the store's own recall.
     `rule` is the kind of turn, which decides how memories are injected.
     `as_of` is the RFC 3339 time at which time decay is computed.
@@ -41,7 +41,7 @@ class RecallRequest:
     layer: Layer = "agent"
     rule: Rule = "cli"
     as_of: str = ""
-    further_sessions: tuple[str, ...] = ()
+    extra_sessions: tuple[str, ...] = ()
     turn_limit: int = 5
     """The `limit` of ZeroClaw itself; a different `limit` is a trial."""
     created_until: str = ""
@@ -51,7 +51,7 @@ class RecallRequest:
     @property
     def scopes(self) -> tuple[str | None, ...]:
         """The session scopes in order; None is the scope without a session."""
-        return (self.session_id, *self.further_sessions)
+        return (self.session_id, *self.extra_sessions)
 
     @property
     def limits_shown(self) -> tuple[int, int]:

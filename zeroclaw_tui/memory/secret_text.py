@@ -52,7 +52,7 @@ class _Shape:
             at = found.end() if is_secret else found.start() + 1
 
 
-def look_alike_secrets(text: str) -> list[str]:
+def find_secret_kinds(text: str) -> list[str]:
     """List the distinct kinds of secrets that a text seems to contain, such as "an API key (sk-)"; empty if none."""
     names: list[str] = []
     covered: list[tuple[int, int]] = []

@@ -116,7 +116,7 @@ def backend_answer(text: str, target: Target) -> str:
         return kind
     if not target.has_aliases or keeps_nothing(kind) or not re.fullmatch(r"[A-Za-z0-9_-]+", alias):
         raise UsageError(
-            f"{kind}.{shown(alias)} is no backend here. A name with a dot needs ZeroClaw 0.8.0 or later, a backend "
+            f"{kind}.{shown(alias)} is not a backend here. A name with a dot needs ZeroClaw 0.8.0 or later, a backend "
             "that stores something, and an alias of letters, digits, _ and -.",
             hint=f"Use {kind}.",
         )

@@ -16,7 +16,7 @@ from zeroclaw_tui.backends.factory import create_memory, has_database, probe_ser
 from zeroclaw_tui.backends.health import StartCheck
 from zeroclaw_tui.backends.program import run_program
 from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory
-from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig, Notes, shown, to_third_schema
+from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig, Notes, migrate_to_schema_3, shown
 from zeroclaw_tui.config.secrets import SecretUnreadable, decrypt
 from zeroclaw_tui.config.storage import Reading, apply_generic
 from zeroclaw_tui.embeddings.base import ApiKeyError, InputRejectedError, WrongDimensionError, why_no_embedder
@@ -270,7 +270,7 @@ def effective_embedding(answers: Answers) -> tuple[EmbeddingConfig, bool]:
     target, notes = situation.target, Notes()
     document: dict[str, Any] = copy.deepcopy(dict(situation.document.values))
     if target.is_modern:
-        document = to_third_schema(document, target, notes)
+        document = migrate_to_schema_3(document, target, notes)
     document = apply_generic(document, situation.environ, target, notes)
     memory = notes.table(document, "memory")
     memory |= {name: answers.value(f"memory.{name}") for name in _KEYS}

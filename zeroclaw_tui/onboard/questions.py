@@ -22,7 +22,7 @@ _BASIC = frozenset(
         "memory.conversation_retention_days",
     }
 )
-"""The basic questions, which have no good default; at most four of them are questions_for, whatever the answers."""
+"""The basic questions, which have no good default; at most four of them are asked, whatever the answers."""
 _STORING = for_backends("sqlite", "lucid", "postgres", "markdown", "qdrant")
 _WITH_DATABASE = for_backends("sqlite", "lucid")
 _SEARCHES_VECTORS = for_backends("sqlite", "lucid", "qdrant")

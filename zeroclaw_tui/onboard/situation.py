@@ -25,7 +25,7 @@ from zeroclaw_tui.config.real_binary import real_zeroclaw, zeroclaw_version
 from zeroclaw_tui.config.save import list_backups
 from zeroclaw_tui.config.schema import STORE_KINDS, Target, kind_of
 from zeroclaw_tui.config.secrets import KEY_FILE, WAYS_WITHOUT_KEY, encrypted_names_in, missing_key_words
-from zeroclaw_tui.config.storage import OTHERS_DB_URL, OUR_DB_URLS
+from zeroclaw_tui.config.storage import OUR_DB_URLS, SHARED_DB_URL
 from zeroclaw_tui.config.toml import read_config
 from zeroclaw_tui.files.disk import exists, is_folder
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
@@ -215,7 +215,7 @@ def _as_read(install: Install, target: Target) -> Install:
 
 def _without_ours(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables without those of this program, which do not affect ZeroClaw."""
-    return {name: value for name, value in environ.items() if name not in (*OUR_DB_URLS, OTHERS_DB_URL)}
+    return {name: value for name, value in environ.items() if name not in (*OUR_DB_URLS, SHARED_DB_URL)}
 
 
 async def _inspect_stores(config: MemoryConfig) -> tuple[tuple[str, ...], bool]:

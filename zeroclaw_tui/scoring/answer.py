@@ -193,7 +193,7 @@ class Record:
     no_vector: NoVector | None = None
     out_of_stages: Literal["session", "agent"] | None = None
     """The filter that excludes it inside the stages themselves (ZeroClaw >= 0.8.4)."""
-    left_out_by: Sequence[FilterName] = ()
+    excluded_by: Sequence[FilterName] = ()
     """All filters that exclude it."""
     store_rows: int = 0
     """The number of memories in the store."""
@@ -223,7 +223,7 @@ class Record:
         return self.ranking.mode
 
     @property
-    def is_own_rule(self) -> bool:
+    def has_own_rule(self) -> bool:
         """Whether the backend has its own ranking rule."""
         return isinstance(self.ranking, OwnEvidence)
 
@@ -269,7 +269,7 @@ class Record:
         return None if self.candidate is None else self.candidate.compared_score
 
     @property
-    def has_faded(self) -> bool:
+    def has_decayed(self) -> bool:
         """Whether decay puts its score below the threshold, or below half of the original, whichever is lower."""
         candidate = self.candidate
         if candidate is None or candidate.score is None or candidate.decayed is None:
@@ -296,8 +296,8 @@ def _follow_own_rule(record: Record, evidence: OwnEvidence) -> None:
     """Record the path through a recall by a backend's own rule, up to its answer."""
     at = next((at for at, scored in enumerate(evidence.entries) if is_same(scored.entry, record.entry)), None)
     if at is None:
-        record.left_out_by = [*_own_filters(record.entry, record.trial, record.store)]
-        record.stopped_at = next(iter(record.left_out_by), "rank")
+        record.excluded_by = [*_own_filters(record.entry, record.trial, record.store)]
+        record.stopped_at = next(iter(record.excluded_by), "rank")
         return
     before = evidence.entries[:at]
     withheld = sum(is_same(scored.entry, each.entry) for each in before for scored in record.answer.withheld)
@@ -329,7 +329,7 @@ def _follow_stages(record: Record, ranking: StoreRanking) -> None:
     at = _index(evidence.rows.handles, entry.handle)
     agent_id = evidence.rows.agents_by_alias.get(entry.agent or "", entry.agent)
     record.store_rows, record.store_limit = evidence.store_rows, scope.store_limit
-    record.left_out_by = scope.left_out_by(entry, agent_id, crosses=ranking.listed is None)
+    record.excluded_by = scope.excluded_by(entry, agent_id, crosses=ranking.listed is None)
     record.rank = _rank(ranking, record.answer, at)
     if ranking.mode == "like" and ranking.listed is not None:
         listed_at = _index(ranking.listed, at)
@@ -372,8 +372,8 @@ def _stop(ranking: StoreRanking, record: Record) -> StageName:
         return record.out_of_stages or ("candidates" if scope.is_of_session(entry) else "session")
     if ranking.listed is None and record.merged and (record.fused_rank or 0) > scope.store_limit:
         return "merge"
-    if record.left_out_by:
-        return record.left_out_by[0]
+    if record.excluded_by:
+        return record.excluded_by[0]
     return "limit" if ranking.listed is None else "like" if record.path == "like" else "recent"
 
 

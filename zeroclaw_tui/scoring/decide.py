@@ -52,7 +52,7 @@ def store_request(trial: Trial, session_id: str | None = None) -> RecallRequest:
     """
     request = trial.request
     limit = pool_size(trial) * (SCANNER_WINDOW if passes_scanner(trial) else 1)
-    return replace(request, limit=min(limit, MAX_LIMIT), session_id=session_id, further_sessions=())
+    return replace(request, limit=min(limit, MAX_LIMIT), session_id=session_id, extra_sessions=())
 
 
 def for_other_program(trial: Trial) -> Trial:

@@ -262,7 +262,7 @@ class Scope:
         """The limit of the keyword stage and of the vector stage."""
         return min(2 * self.store_limit, MAX_LIMIT)
 
-    def left_out_by(self, entry: MemoryEntry, agent_id: str | None, *, crosses: bool) -> list[FilterName]:
+    def excluded_by(self, entry: MemoryEntry, agent_id: str | None, *, crosses: bool) -> list[FilterName]:
         """List the filters that exclude a row of this agent, in order. With `crosses`, rows without a session may be
         visible in every session (ZeroClaw >= 0.8.4, while vectors are used)."""
         request, profile, created = self.request, self.profile, entry.timestamp

@@ -76,7 +76,7 @@ def _verdict(record: Record, last: Step) -> str:
         return f"It is in the prompt, as {of}."
     if record.stopped_at == "threshold":
         score, threshold = _below_threshold(record)
-        what = f"its score has faded to {score} with age," if record.has_faded else f"its score of {score} is"
+        what = f"its score has faded to {score} with age," if record.has_decayed else f"its score of {score} is"
         return f"It is not in the prompt: {what} below the threshold of {threshold}."
     return f"It is not in the prompt: {last.words}."
 
@@ -99,7 +99,7 @@ def _stages(record: Record) -> tuple[StepName, ...]:
     to_prompt: tuple[StepName, ...] = ("scanner", "limit", "decay", "threshold", "skip", "cap", "prompt")
     if record.trial.reranks:
         to_prompt = ("scanner", "limit", "skip", "rerank", "threshold", "cap", "prompt")
-    if record.is_own_rule:
+    if record.has_own_rule:
         return ("words", *FILTERS, "rank", *to_prompt)
     if record.path == "recent":
         return ("query", *FILTERS, "recent", *to_prompt)
@@ -116,7 +116,7 @@ def _later_stops(record: Record) -> Iterator[Step]:
     stopped_at, candidate, score = record.stopped_at, record.candidate, record.compared_score
     if stopped_at is None:
         return
-    yield from (_stopped(record, name) for name in record.left_out_by if name != stopped_at)
+    yield from (_stopped(record, name) for name in record.excluded_by if name != stopped_at)
     if candidate is None or record.program is not None:
         return
     if candidate.withheld is not None and stopped_at != "scanner":
@@ -131,7 +131,7 @@ def _later_stops(record: Record) -> Iterator[Step]:
 def _on_scores(record: Record) -> Iterator[str]:
     """Describe the scores that such a hit can reach in this scoring."""
     profile, settings = record.trial.profile, record.trial.settings
-    if record.is_own_rule:
+    if record.has_own_rule:
         if record.store.rule.threshold_meaning is not None:
             yield record.store.rule.threshold_meaning(profile, settings.threshold)
     elif record.path == "keyword":
@@ -434,13 +434,13 @@ def _below_threshold(record: Record) -> tuple[str, str]:
     """Format the compared score and the threshold with enough decimals to show which is lower."""
     score = record.compared_score or 0.0
     shown, limit = distinct_numbers(score, record.trial.settings.threshold)
-    return (_number(score) if shown == "0.00" and not record.has_faded else shown), limit
+    return (_number(score) if shown == "0.00" and not record.has_decayed else shown), limit
 
 
 def _help_below_threshold(record: Record) -> Help:
     candidate, threshold = record.candidate, record.trial.settings.threshold
     would_pass = candidate is not None and (candidate.score or 0.0) >= threshold
-    if record.has_faded and would_pass:
+    if record.has_decayed and would_pass:
         return "the category core, which does not fade", "e"
     return ("a lower threshold, or other weights" if record.merged else "a lower threshold"), "w"
 

@@ -57,7 +57,7 @@ def judge(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, ..
     Raises UsageError if `as_of` of the request is not a valid time.
     """
     _turn_time(trial.request.as_of)
-    if trial.profile.joins_scopes or not trial.request.further_sessions:
+    if trial.profile.joins_scopes or not trial.request.extra_sessions:
         return _judged(entries, trial)
     scopes = sorted({scored.scope for scored in entries})
     return tuple(
@@ -380,6 +380,6 @@ def _turn_time(as_of: str) -> datetime:
         moment = datetime.fromisoformat(as_of.strip())
     except ValueError:
         raise UsageError(
-            f"{as_of!r} is no moment that time decay could count to.", hint="Give one like 2026-08-01T12:00:00+02:00."
+            f"{as_of!r} is not a valid time for time decay.", hint="Give one like 2026-08-01T12:00:00+02:00."
         ) from None
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment

@@ -31,7 +31,7 @@ async def test_lucid_adds_what_the_database_lacks(bridge, tmp_path):
     assert [row.score for row in found.entries[2:]] == pytest.approx([1.0, 0.95, 0.9])
     assert found.scale == "raw bm25; lucid by rank: 1.0, 0.95, 0.90 … 0.1"
     assert found.mode == "keyword"
-    assert found.notes[0] == "Lucid was asked and gave 3 memories."
+    assert found.notes[0] == "Lucid was run and returned 3 memories."
     assert program.calls == [["context", "tea", "--budget=200", f"--project={tmp_path}/workspace"]]
 
 
@@ -48,7 +48,7 @@ async def test_lucid_runs_only_for_too_few_local_hits(bridge, tmp_path, rows, li
     assert len(found.entries) == (min(rows + 3, limit) if asked else rows)
     if not asked:
         hits = "1 local hit is" if rows == 1 else f"{rows} local hits are"
-        assert found.notes == (f"Lucid was not asked: {hits} enough.",)
+        assert found.notes == (f"Lucid was not run: {hits} enough.",)
 
 
 async def test_lucid_pauses_for_15_seconds_after_a_failure(bridge, tmp_path, clock):
@@ -59,7 +59,7 @@ async def test_lucid_pauses_for_15_seconds_after_a_failure(bridge, tmp_path, clo
     assert contents(found) == ["tea of kind 0"]
     assert "exit code 1: Error: the database ␛[31mis locked" in found.notes[0]
     clock.seconds += 3.5
-    assert (await search(memory)).notes == ("Lucid was not asked: it rests for 12 s after it failed.",)
+    assert (await search(memory)).notes == ("Lucid was not run: it is paused for 12 s after a failure.",)
     assert len(program.calls) == 1
     clock.seconds += 11.5
     await search(memory)
@@ -76,7 +76,7 @@ async def test_from_0_7_5_a_blank_query_runs_lucid_with_an_empty_task(bridge, tm
     memory = await bridge(program, TEA[:1])
     assert len((await search(memory, query=query, version=version)).entries) == found
     assert [call[1] for call in program.calls] == [given]
-    assert any("it rests" in note for note in (await search(memory, query=query, version=version)).notes) is (
+    assert any("it is paused" in note for note in (await search(memory, query=query, version=version)).notes) is (
         given == ""
     )
 

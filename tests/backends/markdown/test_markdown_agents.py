@@ -57,5 +57,5 @@ async def test_a_folder_that_zeroclaw_has_not_created_yet_can_be_created(tmp_pat
     await memory.open()
     assert "this store has no memories yet" in sentences(memory.about.notices)[0]
     assert list((tmp_path / "z" / "data").iterdir()) == []
-    with pytest.raises(Refused, match="there already"):
+    with pytest.raises(Refused, match="exists already"):
         await memory.make(profile_for("0.8.4"))

@@ -81,8 +81,8 @@ async def test_memories_with_a_repeated_id_are_left_out_and_counted(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("no json", "is no JSON"), ("[" * 100_000, "is no JSON"), ('{"memories": []}', "it is no array"),
-        ('[{"id": "1"}]', "its item 1 is no memory"), (json.dumps([{**TEA, "content": 5}]), "is no memory"),
+        ("no json", "is not valid JSON"), ("[" * 100_000, "is no JSON"), ('{"memories": []}', "it is not an array"),
+        ('[{"id": "1"}]', "its item 1 is not a memory"), (json.dumps([{**TEA, "content": 5}]), "is not a memory"),
         ("\xff\xfe", "is no"),
     ],
 )  # fmt: skip

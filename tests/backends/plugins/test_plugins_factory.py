@@ -39,10 +39,10 @@ def test_a_trait_only_plug_in_has_the_name_of_its_entry_point(installed, tmp_pat
         ("box_empty:Box", "", "cannot be imported: AttributeError"),
         ("box_raises:Box", "raise ValueError('bad\\nday, password=hunter2')", "ValueError: bad day"),
         ("box_exits:Box", "raise SystemExit(7)", "cannot be imported: SystemExit: 7"),
-        ("box_other:Box", "class Box: pass", "names box_other:Box, which is no class with the seven verbs"),
-        ("box_part:Box", WHOLE.partition("    async")[0] + "    pass\n", "which is no class with the seven verbs"),
-        ("box_gives:Box", WHOLE + "    from_config = classmethod(lambda cls, config: 3)\n", "cannot be made: At"),
-        ("box_asks:Box", WHOLE + "    def __init__(self, more): pass\n", "cannot be made: TypeError"),
+        ("box_other:Box", "class Box: pass", "names box_other:Box, which is not a class with the seven methods"),
+        ("box_part:Box", WHOLE.partition("    async")[0] + "    pass\n", "which is not a class with the seven methods"),
+        ("box_gives:Box", WHOLE + "    from_config = classmethod(lambda cls, config: 3)\n", "cannot be created: At"),
+        ("box_asks:Box", WHOLE + "    def __init__(self, more): pass\n", "cannot be created: TypeError"),
     ],
 )  # fmt: skip
 def test_an_unusable_plug_in_is_reported_in_one_sentence(installed, tmp_path, value, module, said):

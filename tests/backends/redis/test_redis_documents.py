@@ -88,7 +88,7 @@ async def test_values_that_are_not_memories_are_reported_and_never_touched(memor
     assert (await memory.health()).findings == sentences(memory.about.notices)
     (sentence,) = sentences(memory.about.notices)
     assert sentence.startswith(
-        "Values under memory:* that are no memories, or have the id of another one: 8 ('bytes', 'category', "
+        "Values under memory:* that are not memories, or have the id of another one: 8 ('bytes', 'category', "
     )
     assert [entry.key for entry in await memory.list()] == ["good"]
     for key in ("number", "hash"):

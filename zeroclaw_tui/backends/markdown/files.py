@@ -231,7 +231,7 @@ class Sources:
             root = os.path.realpath(folder.root)
             if os.path.dirname(real) in (root, os.path.join(root, DAILY_FOLDER)):
                 return _note_in(folder, os.path.relpath(real, root), self.labelled)
-        raise Refused(f"{path} is no file of these notes.", hint="Open the folder it was in.")
+        raise Refused(f"{path} is not a file of these notes.", hint="Open the folder it was in.")
 
     def of_file(self, file: str, agent: str | None) -> NoteFile:
         """Get an agent's file by name or path, even if it is missing. Raises Refused."""

@@ -101,7 +101,7 @@ def checked_content(content: str, before: str = "") -> str:
         )
     if line.startswith("#"):
         raise Refused(
-            "ZeroClaw takes a line that begins with # for a heading and does not remember it.",
+            "ZeroClaw treats a line that begins with # as a heading, not as a memory.",
             hint="Begin the content with another character.",
         )
     if not is_unicode(line) and is_unicode(before):
@@ -112,14 +112,14 @@ def checked_content(content: str, before: str = "") -> str:
     return line
 
 
-def context_of(lines: Sequence[Line], at: int, leaving: Collection[int]) -> str:
+def line_context(lines: Sequence[Line], at: int, leaving: Collection[int]) -> str:
     """Record the nearest non-blank lines above a line, and the nearest that is not deleted, for the journal."""
     above = [line for line in reversed(lines[:at]) if line.raw.strip()]
     staying = (_short(line.raw) for line in above if line.index not in leaving)
     return json.dumps({_ABOVE: [*(_short(line.raw) for line in above[:_NEAREST]), next(staying, "")]})
 
 
-def gap_of(row: Row, lines: Sequence[bytes], near: int) -> int:
+def insertion_index(row: Row, lines: Sequence[bytes], near: int) -> int:
     """Find where to insert a deleted line: below a line that was above it and as close to `near` as possible."""
     names = (_short(line) if line.strip() else "" for line in lines)
     above = [*accumulate(names, lambda last, name: name or last, initial="")]

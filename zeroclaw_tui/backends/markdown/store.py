@@ -68,7 +68,7 @@ _BLANKS = re.compile(f"[{WHITE_SPACE}]+")
 
 
 def threshold_meaning(profile: ScoringProfile, threshold: float) -> str:
-    """What the threshold means for the scores of lines."""
+    """Explain the threshold in terms of the scores of lines."""
     score = "Markdown's score is the share of the message's words that a line contains"
     return f"{score}; the threshold is {threshold:.2f}."
 
@@ -129,12 +129,14 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
         if dry_run:
             return
         if await self.health_check():
-            raise Refused(f"{self._root} is there already; its files come with the first memory.")
+            raise Refused(f"{self._root} exists already; its files are created with the first memory.")
         check_writable(self)
         try:
             await asyncio.to_thread(make_folder, self._root)
         except OSError as error:
-            raise Refused(f"{self._root} cannot be made: {error.strerror}.", hint="Check its permissions.") from error
+            raise Refused(
+                f"{self._root} cannot be created: {error.strerror}.", hint="Check its permissions."
+            ) from error
 
     async def forget(self, key: str) -> bool:
         """Delete the line with this key, "<file stem>:<line>". Raises Refused if several folders have it."""

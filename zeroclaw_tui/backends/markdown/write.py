@@ -16,9 +16,9 @@ from zeroclaw_tui.backends.markdown.files import WHY_NOT, NoteFile, Sources, is_
 from zeroclaw_tui.backends.markdown.lines import (
     Line,
     checked_content,
-    context_of,
-    gap_of,
+    insertion_index,
     joined,
+    line_context,
     lines_of,
     raw_lines,
     with_content,
@@ -357,7 +357,7 @@ class LineEditor:
         if [*lines, *inserted].count(raw) >= int(row.values.get("alike") or 1):
             self._outcome.tally.already.append(row.id)
             return
-        gap = gap_of(row, lines, _line_number(change) - len(inserted))
+        gap = insertion_index(row, lines, _line_number(change) - len(inserted))
         self._edits.append(_LineEdit(change, None, raw, gap))
 
     def _write(self, appended: Sequence[_LineEdit]) -> None:
@@ -382,7 +382,7 @@ class LineEditor:
         lines = lines_of(self._outcome.data)
         leaving = {edit.old.index for edit in self._edits if edit.old is not None and not edit.new}
         for edit in (*self._edits, *appended):
-            context = None if edit.old is None or edit.new else context_of(self._lines, edit.old.index, leaving)
+            context = None if edit.old is None or edit.new else line_context(self._lines, edit.old.index, leaving)
             before = None if edit.old is None else self._note.row(edit.old, context)
             after = self._note.row(lines[edit.index]) if edit.new else None
             self._outcome.record(edit.change, before, after)

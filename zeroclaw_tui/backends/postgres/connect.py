@@ -59,10 +59,10 @@ _FILES = "Check sslmode, sslrootcert, sslcert and sslkey in the URL."
 _Failure = tuple[type[InspectorError], str, str]
 _NOT_LET_IN: _Failure = (
     NotReachable,
-    "{server} does not let the user {user} in (code {code}).",
-    "Does the user exist, and does pg_hba.conf (or the pooler's own list) let it in?",
+    "{server} rejects the user {user} (code {code}).",
+    "Does the user exist, and does pg_hba.conf (or the pooler's own list) allow it?",
 )
-_NO_CONNECTIONS: _Failure = (NotReachable, "{server} takes no connections at the moment.", _AGAIN)
+_NO_CONNECTIONS: _Failure = (NotReachable, "{server} accepts no connections at the moment.", _AGAIN)
 _CLOSED: _Failure = (NotReachable, "{server} closed the connection.", _AGAIN)
 _LOCKED: _Failure = (Locked, "Another program holds a lock at {place}.", "Try again in a moment.")
 _CHANGED_TABLE: _Failure = (Unreadable, "The table at {place} has changed.", "Open it again.")
@@ -76,7 +76,7 @@ _CONNECT_ERRORS: Mapping[str, _Failure] = {
         NotReachable,
         "{server} accepts the user {user} over TLS only.",
         "ZeroClaw always connects without TLS: allow that for this user (pg_hba.conf), or use a tunnel. "
-        "sslmode=require in the URL lets only this program in.",
+        "sslmode=require in the URL only helps this program.",
     ),
     "driver": (UsageError, "The driver cannot connect to {place}{detail}.", _FILES),
     "28P01": (

@@ -347,7 +347,7 @@ def _check_url(address: PostgresAddress) -> None:
         if name not in OPTIONS_OF_ZEROCLAW or asks_for_tls:
             raise UsageError(
                 f"ZeroClaw cannot connect with {shown(name)}={shown(value)} in the database URL: it always connects "
-                "without TLS, and knows no certificates and no names of tables there.",
+                "without TLS, and does not support certificates or table names there.",
                 hint="Remove it from the URL. If the server insists on TLS, reach it through a tunnel.",
             )
 

@@ -75,7 +75,7 @@ class Table:
 
     @cached_property
     def form(self) -> Form:
-        """Which of the known tables it is."""
+        """The form of the table."""
         if self.has("timestamp") and not self.has("created_at"):
             return "uuid"
         return "agents" if self.has("agent_id") else "key"

@@ -1,4 +1,4 @@
-"""Read a store that is a table: `rows` and `count_up` for every engine."""
+"""Reading from stores that are SQL tables: `rows` and `count_up` for every engine."""
 
 from __future__ import annotations
 

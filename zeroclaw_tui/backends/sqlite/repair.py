@@ -21,7 +21,7 @@ from zeroclaw_tui.files.database import (
     bound,
     check_room,
     connect_read_only_blocking,
-    could_not_be_made,
+    creation_error,
     exclusive_connection,
     quoted,
     require_unused,
@@ -192,7 +192,7 @@ def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: st
     target, now = Path(os.path.realpath(path)), now or utc_now()
     if file_size(wal_file(target)):
         raise Refused(
-            f"{wal_file(target)} holds writes of a database that is not there.",
+            f"{wal_file(target)} contains writes of a missing database.",
             hint="Keep it, and restore the database from a backup; or move it away first.",
         )
     given = (row.id for row in rows if row.table == AGENTS and row.agent == DEFAULT_AGENT)
@@ -209,7 +209,7 @@ def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: st
     except FileExistsError as error:
         raise Refused(f"There is a file {target} already.", hint="Open that one.") from error
     except (OSError, sqlite3.Error) as error:
-        raise could_not_be_made(target, error) from error
+        raise creation_error(target, error) from error
 
 
 def _insert(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:

@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.transfer.comparison import BATCH_ROWS, DEFAULT_AGENT,
 from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, Target, deliver, plan_transfer
 from zeroclaw_tui.memory.change import ProgressCallback, Row
 from zeroclaw_tui.memory.errors import Refused, UsageError
-from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
+from zeroclaw_tui.memory.secret_text import find_secret_kinds, masked
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, shell_word
 from zeroclaw_tui.scoring.scanner import THREATS, scan_all
 
@@ -154,7 +154,7 @@ def _batch(rows: Iterator[Row]) -> list[Row]:
 
 def _flags_in(content: str) -> list[str]:
     threats = (THREATS[name] for name in scan_all(content, "strict"))
-    return list(dict.fromkeys([*look_alike_secrets(content), *threats]))
+    return list(dict.fromkeys([*find_secret_kinds(content), *threats]))
 
 
 def _listed(counts: Sequence[tuple[str, int]]) -> str:
