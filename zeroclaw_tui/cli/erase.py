@@ -80,7 +80,7 @@ async def carry_out(
     if args.dry_run:
         planned = {"verb": _ERASING, "dry_run": True, **place_of(library), **plan.as_json()}
         return plans.print_plan(args, _erasure_lines(plan), planned)
-    if plan.taken and not args.yes:
+    if plan.to_erase and not args.yes:
         warning = Styled("  This cannot be undone: it also deletes these rows from the trash.", YELLOW)
         question = f"Type {_ERASING} to do it:"
         if not plans.confirm_typed(question, (_ERASING,), [*_erasure_lines(plan), warning]):
@@ -88,7 +88,7 @@ async def carry_out(
     if copy is not None:
         count = await write_copy(library, plan, copy)
         note(f"zeroclaw: A copy of {counted(count)} was written to {one_line(str(copy))}.")
-    with plans.Progress("Erasing", len(plan.taken)) as progress:
+    with plans.Progress("Erasing", len(plan.to_erase)) as progress:
         report = await erase_texts(library, plan, progress.advance)
     done = {"verb": _ERASING, "dry_run": False, **report.as_json()}
     *lines, end = report.sentences()

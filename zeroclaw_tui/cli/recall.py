@@ -57,14 +57,14 @@ def build_trial(library: Library, args: argparse.Namespace, now: datetime) -> Tr
     if not args.set:
         return trial
     from zeroclaw_tui.config.setting_names import assigned
-    from zeroclaw_tui.curation.trial_settings import WRITTEN, complaints_of, with_values
+    from zeroclaw_tui.curation.trial_settings import CONFIG_SETTINGS, complaints_of, with_values
 
     values = dict(assigned(assignment, trial.profile.version) for assignment in args.set)
     for name in values:
-        if name not in WRITTEN:
-            raise UsageError(f"{name} changes nothing in a recall.", hint=f"These do: {', '.join(WRITTEN)}.")
+        if name not in CONFIG_SETTINGS:
+            raise UsageError(f"{name} changes nothing in a recall.", hint=f"These do: {', '.join(CONFIG_SETTINGS)}.")
     trial = with_values(trial, values)
-    print_notes(library, complaints_of(library, trial, {WRITTEN[name].subject for name in values}))
+    print_notes(library, complaints_of(library, trial, {CONFIG_SETTINGS[name].subject for name in values}))
     return trial
 
 

@@ -39,18 +39,18 @@ _SUBJECTS: Mapping[str, Subject] = {
 }  # fmt: skip
 
 
-class Tried(NamedTuple):
+class SettingsTrial(NamedTuple):
     """A recall before and with the tried changes. `embedded_limit` is how many memories an embedded agent recalls."""
 
     before: Trial
     now: Trial
     embedded_limit: int
 
-    def over(self, before: Trial) -> Tried:
+    def applied_to(self, before: Trial) -> SettingsTrial:
         """Apply the same changes to another recall of the store: another message, or newly written memories."""
-        tried = Tried(before, before, self.embedded_limit)
+        tried = SettingsTrial(before, before, self.embedded_limit)
         for setting in self.changed:
-            tried = setting.put(tried, setting.get(self.now))
+            tried = setting.with_value(tried, setting.get(self.now))
         return tried
 
     @property
@@ -92,7 +92,7 @@ class Setting(NamedTuple):
         """The subject of complaints about this setting."""
         return _SUBJECTS.get(self.key, "rerank")
 
-    def choices(self, tried: Tried, sessions: Sequence[str]) -> Sequence[Any]:
+    def choices(self, tried: SettingsTrial, sessions: Sequence[str]) -> Sequence[Any]:
         """The values of a setting without a range, in the order of the keys; `sessions` are those of the store."""
         before, now = tried.before, tried.now
         if self.path == "profile.version":
@@ -106,11 +106,11 @@ class Setting(NamedTuple):
         """The value in a trial."""
         return attrgetter(self.path)(trial)
 
-    def put(self, tried: Tried, value: Any) -> Tried:
+    def with_value(self, tried: SettingsTrial, value: Any) -> SettingsTrial:
         """Set a value to try; another injection rule also changes the limit, unless a limit is being tried."""
         if self.path == "profile.version":
             return tried._replace(now=tried.now._replace(profile=profile_for(value)))
-        now = _with(tried.now, self.path.split("."), value)
+        now = _replaced(tried.now, self.path.split("."), value)
         if self.path == "request.rule":
             request, limit = now.request, tried.embedded_limit if value == "library" else RECALL_LIMIT
             is_tried = request.limit != request.turn_limit
@@ -127,42 +127,42 @@ class Setting(NamedTuple):
         short = f"{value:.2f}"
         return short if not math.isfinite(value) or float(short) == value else f"{value:.{_DECIMALS}g}"
 
-    def moved(self, tried: Tried, way: int, sessions: Sequence[str]) -> Tried:
+    def stepped(self, tried: SettingsTrial, way: int, sessions: Sequence[str]) -> SettingsTrial:
         """Move one step or choice up or down, without wrapping around."""
         value, limits = self.get(tried.now), self.range
         if limits is None:
             choices = list(self.choices(tried, sessions))
-            return self.put(tried, choices[min(len(choices) - 1, max(0, choices.index(value) + way))])
+            return self.with_value(tried, choices[min(len(choices) - 1, max(0, choices.index(value) + way))])
         wanted = value + way * limits.step
         value = min(limits.most, max(limits.least, round(wanted, _DECIMALS))) if math.isfinite(wanted) else limits.least
-        return self.put(tried, int(value) if limits.is_whole else value)
+        return self.with_value(tried, int(value) if limits.is_whole else value)
 
-    def parsed(self, text: str) -> float:
+    def parse(self, text: str) -> float:
         """Parse a typed number exactly. Raises UsageError for a number outside the range."""
         assert self.range is not None
         try:
             value = int(text) if self.range.is_whole else float(text)
         except ValueError:
-            raise UsageError(f"{one_line(text)} is not a number.", hint=self.takes) from None
+            raise UsageError(f"{one_line(text)} is not a number.", hint=self.valid_range) from None
         if not self.range.least <= value <= self.range.most:
-            raise UsageError(f"The {self.name} is {self.takes}.")
+            raise UsageError(f"The {self.name} is {self.valid_range}.")
         return value
 
     @property
-    def takes(self) -> str:
+    def valid_range(self) -> str:
         """Say which numbers are valid."""
         assert self.range is not None
         return f"a number from {self.range.least:g} to {self.range.most:,.0f}"
 
 
-def _with(part: Any, path: Sequence[str], value: Any) -> Any:
+def _replaced(part: Any, path: Sequence[str], value: Any) -> Any:
     """Copy a trial, or a part of it, with another value at a path of attributes."""
     name, *rest = path
-    changes = {name: _with(getattr(part, name), rest, value) if rest else value}
+    changes = {name: _replaced(getattr(part, name), rest, value) if rest else value}
     return replace(part, **changes) if isinstance(part, RecallRequest) else part._replace(**changes)
 
 
-def _of_config(name: str, path: str, key: str) -> Setting:
+def _config_setting(name: str, path: str, key: str) -> Setting:
     """Make a setting of config.toml: its range, values and help come from the table of settings."""
     known = MEMORY_KEYS[key]
     if known.kind == "switch" or known.choices:
@@ -174,10 +174,10 @@ def _of_config(name: str, path: str, key: str) -> Setting:
 
 
 SETTINGS: tuple[Setting, ...] = (
-    _of_config("vector weight", "settings.vector_weight", "vector_weight"),
-    _of_config("keyword weight", "settings.keyword_weight", "keyword_weight"),
-    _of_config("threshold", "settings.threshold", "min_relevance_score"),
-    _of_config("search mode", "settings.search_mode", "search_mode"),
+    _config_setting("vector weight", "settings.vector_weight", "vector_weight"),
+    _config_setting("keyword weight", "settings.keyword_weight", "keyword_weight"),
+    _config_setting("threshold", "settings.threshold", "min_relevance_score"),
+    _config_setting("search mode", "settings.search_mode", "search_mode"),
     Setting("limit", "request.limit",
             "How many memories are recalled. ZeroClaw uses 5, unless an embedded agent's profile sets another.",
             Range(1, 1, _MOST_RECALLED, True)),
@@ -187,23 +187,23 @@ SETTINGS: tuple[Setting, ...] = (
             "Only memories of this session are recalled. Press enter to see all."),
     Setting("injection rule", "request.rule",
             "Which agent recalls: the CLI agent, a channel (Telegram, …), cron, or the embedded agent.", labels=RULES),
-    _of_config("rerank", "settings.rerank.enabled", "rerank_enabled"),
-    _of_config("rerank strategy", "settings.rerank.strategy", "rerank_strategy"),
-    _of_config("mmr lambda", "settings.rerank.mmr_lambda", "mmr_lambda"),
-    _of_config("mmr from", "settings.rerank.threshold", "rerank_threshold"),
-    _of_config("importance", "settings.rerank.importance_weight", "importance_weight"),
-    _of_config("recency", "settings.rerank.recency_weight", "recency_weight"),
-    _of_config("candidates", "settings.rerank.candidate_multiplier", "candidate_multiplier"),
+    _config_setting("rerank", "settings.rerank.enabled", "rerank_enabled"),
+    _config_setting("rerank strategy", "settings.rerank.strategy", "rerank_strategy"),
+    _config_setting("mmr lambda", "settings.rerank.mmr_lambda", "mmr_lambda"),
+    _config_setting("mmr from", "settings.rerank.threshold", "rerank_threshold"),
+    _config_setting("importance", "settings.rerank.importance_weight", "importance_weight"),
+    _config_setting("recency", "settings.rerank.recency_weight", "recency_weight"),
+    _config_setting("candidates", "settings.rerank.candidate_multiplier", "candidate_multiplier"),
 )  # fmt: skip
 """Every setting of a trial, in screen order."""
-WRITTEN: Mapping[str, Setting] = {f"memory.{one.key}": one for one in SETTINGS if one.key}
+CONFIG_SETTINGS: Mapping[str, Setting] = {f"memory.{one.key}": one for one in SETTINGS if one.key}
 """The settings of config.toml that a trial can change, by name."""
 
 
 def with_values(trial: Trial, values: Mapping[str, Any]) -> Trial:
     """Copy a trial with other values of settings of config.toml, by name."""
     for name, value in values.items():
-        trial = _with(trial, WRITTEN[name].path.split("."), value)
+        trial = _replaced(trial, CONFIG_SETTINGS[name].path.split("."), value)
     return trial
 
 
@@ -275,7 +275,7 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
         )
     unread: set[Subject] = set() if trial.profile.search_modes else {"mode"}
     unread |= set() if trial.profile.reranks else {"rerank"}
-    changed = Tried(trial._replace(settings=library.settings), trial, 0).changed
+    changed = SettingsTrial(trial._replace(settings=library.settings), trial, 0).changed
     values = {f"memory.{one.key}": one.get(trial) for one in changed if one.key and one.subject not in unread}
     if not values:
         raise Refused(_NOTHING_TO_WRITE, hint=f"{_CHANGE_FIRST} {_NO_SETTINGS}")
@@ -284,7 +284,7 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
         for name in values
         if (source := config.sources.get(name, "")).startswith("environment ")
     ]
-    warnings = [*complaints_of(library, trial, {WRITTEN[name].subject for name in values}), *overridden]
+    warnings = [*complaints_of(library, trial, {CONFIG_SETTINGS[name].subject for name in values}), *overridden]
     is_plain = request.limit == request.turn_limit and {*request.scopes} == {None} and request.rule == "cli"
     if not is_plain or trial.profile != own:
         warnings.append(_NO_SETTINGS)
@@ -325,6 +325,6 @@ async def save_settings_change(
 
     fresh = await asyncio.to_thread(save_and_reload)
     # MemoryConfig has the settings as fields named without "memory.".
-    fields = {name: getattr(fresh, name) for name in (setting.key for setting in WRITTEN.values())}
+    fields = {name: getattr(fresh, name) for name in (setting.key for setting in CONFIG_SETTINGS.values())}
     library.config = library.config._replace(values=fresh.values, sources=fresh.sources, **fields)
     library.settings = scoring_settings(library.config)

@@ -65,7 +65,7 @@ async def test_a_plan_changes_nothing_and_report_and_journal_omit_the_text(plant
         report = await erase_texts(library, plan)
         actions = await library.trash.actions()
     message = "\n".join([*report.sentences(), repr(report.as_json()), repr(actions)])
-    assert not TextMatcher([TEXT]).found_in(message)
+    assert not TextMatcher([TEXT]).matches(message)
     assert any(one.place.endswith("[removed].gz") for one in report.scan.skipped)
 
 
@@ -170,7 +170,7 @@ async def test_copies_of_a_named_store_are_erased_too(alone, tmp_path):
     copies_next_to_it = {*map(str, copies[:1]), str(alone.database)}
     async with opened_at(OpenOptions(location=str(alone.database))) as library:
         plan = await _plan(library)
-        assert {place.place for place in plan.taken} == copies_next_to_it
+        assert {place.place for place in plan.to_erase} == copies_next_to_it
         assert (await erase_texts(library, plan)).is_complete
     assert by_hand.read_text() == f"{TEXT}\n"
     assert not copies[0].exists() or rows(copies[0], "SELECT count(*) FROM memories") == [len(OTHERS)]

@@ -40,9 +40,9 @@ LETTERS = st.text(st.sampled_from("Joseéáñẹ iIİ한하가がか"), min_size
 def test_every_case_and_unicode_form_of_letters_is_found(text, written):
     matcher = TextMatcher([text])
     value = f"before {written} after"
-    assert matcher.found_in(value)
-    assert matcher.out_of(value) == "before [removed] after"
-    assert matcher.count_in(iter([value.encode()])) == 1
+    assert matcher.matches(value)
+    assert matcher.redact(value) == "before [removed] after"
+    assert matcher.count_matches(iter([value.encode()])) == 1
 
 
 @given(LETTERS, LETTERS)
@@ -52,8 +52,8 @@ def test_matches_do_not_depend_on_unicode_composition(text, around):
     matcher = TextMatcher([text])
     for value in (around + text + around, around, f"{text}\u0301"):
         composed, decomposed = (unicodedata.normalize(form, value) for form in ("NFC", "NFD"))
-        assert matcher.found_in(decomposed) == matcher.found_in(composed)
-        assert (matcher.count_in(iter([decomposed.encode()])) > 0) == matcher.found_in(composed)
+        assert matcher.matches(decomposed) == matcher.matches(composed)
+        assert (matcher.count_matches(iter([decomposed.encode()])) > 0) == matcher.matches(composed)
 
 
 @given(TEXTS, st.booleans(), st.integers(0, 2))
@@ -63,9 +63,9 @@ def test_json_within_json_is_found_in_bytes_and_stays_json(text, ascii_only, tim
     value = f"{{{text}}}"
     for _ in range(times):
         value = f'{{"role": "user", "said": [{json.dumps(value, ensure_ascii=ascii_only)}, 1.5]}}'
-    assert matcher.count_in(iter([value.encode()]))
-    cut = matcher.out_of(value)
-    assert not matcher.found_in(cut) or matcher.found_in("role user said 1.5")
+    assert matcher.count_matches(iter([value.encode()]))
+    cut = matcher.redact(value)
+    assert not matcher.matches(cut) or matcher.matches("role user said 1.5")
     for _ in range(times):
         document = json.loads(cut)
         cut = document["said"][0] if "said" in document else cut
@@ -77,7 +77,7 @@ def test_json_within_json_is_found_in_bytes_and_stays_json(text, ascii_only, tim
 def test_a_text_across_two_chunks_is_counted_once(size):
     data = "ß Straße STRASSE strasse\u0301 Zoe\u0308 ZOË".encode()
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
-    assert TextMatcher(["Straße", "Zoë"]).count_in(iter(pieces)) == 4
+    assert TextMatcher(["Straße", "Zoë"]).count_matches(iter(pieces)) == 4
 
 
 _PARTS = st.sampled_from(["daily", "Zeb", "zeb q", "ß", "12", "role", '"', "\\", "\n", "{}", "[1]", " "])
@@ -96,10 +96,10 @@ _DOCUMENTS = st.recursive(
 @settings(max_examples=100, deadline=None)
 def test_cleaned_json_is_valid_and_cleaning_it_again_changes_nothing(document, text):
     matcher, written = TextMatcher([text]), json.dumps(document)
-    cut = matcher.out_of(written)
+    cut = matcher.redact(written)
     assert len(json.loads(cut)) == len(document)
-    assert matcher.out_of(cut) == cut
-    if not matcher.found_in(written):
+    assert matcher.redact(cut) == cut
+    if not matcher.matches(written):
         assert cut == written
 
 
@@ -113,17 +113,17 @@ def test_cleaned_json_is_valid_and_cleaning_it_again_changes_nothing(document, t
 )  # fmt: skip
 def test_only_values_written_by_programs_are_kept(text, field, value, stays):
     written = json.dumps({field: value})
-    assert (TextMatcher([text]).out_of(written) == written) == stays
+    assert (TextMatcher([text]).redact(written) == written) == stays
 
 
 def test_the_longest_of_several_matches_is_removed():
     matcher = TextMatcher(["Anna", "Anna Smith-Jones"])
-    assert matcher.out_of("I am Anna Smith-Jones, ANNA") == "I am [removed], [removed]"
-    assert matcher.out_of_value(b"\xff Anna Smith-Jones X") == b"\xff [removed] X"
+    assert matcher.redact("I am Anna Smith-Jones, ANNA") == "I am [removed], [removed]"
+    assert matcher.redact_value(b"\xff Anna Smith-Jones X") == b"\xff [removed] X"
 
 
 def test_the_redaction_mark_itself_may_be_erased():
-    assert not TextMatcher(["removed"]).found_in(TextMatcher(["removed"]).out_of("It was Removed"))
+    assert not TextMatcher(["removed"]).matches(TextMatcher(["removed"]).redact("It was Removed"))
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["  "], ["ab"]])
@@ -134,11 +134,11 @@ def test_texts_that_cannot_be_searched_are_refused(texts):
 
 def test_the_number_of_texts_is_limited_with_a_note():
     matcher = TextMatcher(f"text number {number}." for number in range(60))
-    assert matcher.found_in("TEXT NUMBER 49.")
-    assert not matcher.found_in("text number 50.")
+    assert matcher.matches("TEXT NUMBER 49.")
+    assert not matcher.matches("text number 50.")
     assert matcher.remark == "Only the first 50 of 60 texts were searched for."
 
 
 @pytest.mark.parametrize(("text", "value"), [("spa", "ßpa"), ("cas", "caß"), ("fice", "oﬃce")])
 def test_part_of_a_character_is_no_match(text, value):
-    assert not TextMatcher([text]).found_in(value)
+    assert not TextMatcher([text]).matches(value)

@@ -13,8 +13,8 @@ from zeroclaw_tui.curation.changes import run_change
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome, PurgePlan
-from zeroclaw_tui.curation.traces.matcher import TextMatcher, without_texts
-from zeroclaw_tui.curation.traces.search import PlacedFile, TextPlace, not_read, rows_with_texts, scan_files
+from zeroclaw_tui.curation.traces.matcher import TextMatcher, remove_texts
+from zeroclaw_tui.curation.traces.search import PlacedFile, TextPlace, find_rows, scan_files, unread_sentence
 from zeroclaw_tui.memory.change import MEMORIES, Journal, ProgressCallback, RowChange
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
@@ -111,7 +111,7 @@ async def clean_copies(library: Library, copies: Sequence[TextPlace]) -> Outcome
             try:
                 count += await _clean(copy.file, copy.matcher, action, notes)
             except (OSError, InspectorError) as error:
-                notes.append(not_read(error))
+                notes.append(unread_sentence(error))
         return Outcome("clean", count, notes=tuple(notes))
 
     return await run_change(library, "clean", f"cleaned {summary(chosen)}", work)
@@ -138,17 +138,17 @@ def _change_of_file(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:
     path = external.link_target(file.path)
     before = external.read_file(path)
     data = None if before is None else before.values["bytes"]
-    new = without_texts(data, file.form, matcher) if isinstance(data, bytes) else None
+    new = remove_texts(data, file.form, matcher) if isinstance(data, bytes) else None
     return [] if new is None else [RowChange(before, external.file_row(path, new))]
 
 
 def _changes_of_rows(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:
     """Plan the changes that remove the texts from the rows of a database, in the columns that allow it."""
     changes: list[RowChange] = []
-    for table, number, found in rows_with_texts(file.path, matcher, lambda: None)[0]:
+    for table, number, found in find_rows(file.path, matcher, lambda: None)[0]:
         names = file.place.columns.get(table, ())
         values = {name: value for name, value in found.items() if name in names}
-        after = {name: matcher.out_of(value) if isinstance(value, str) else value for name, value in values.items()}
+        after = {name: matcher.redact(value) if isinstance(value, str) else value for name, value in values.items()}
         if after != values:
             old, new = (external.database_row(file.path, table, number, one) for one in (values, after))
             changes.append(RowChange(old, new))

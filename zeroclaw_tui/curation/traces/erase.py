@@ -21,7 +21,7 @@ from zeroclaw_tui.curation.external import keyword_indexes
 from zeroclaw_tui.curation.formats.jsonl import line_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces import search
-from zeroclaw_tui.curation.traces.matcher import TextMatcher, without_texts
+from zeroclaw_tui.curation.traces.matcher import TextMatcher, remove_texts
 from zeroclaw_tui.curation.traces.search import PlacedFile, Scan, TextPlace
 from zeroclaw_tui.files import database as sqlite
 from zeroclaw_tui.files import disk
@@ -62,7 +62,7 @@ class ErasePlan(NamedTuple):
         return self.scan.places
 
     @property
-    def taken(self) -> tuple[TextPlace, ...]:
+    def to_erase(self) -> tuple[TextPlace, ...]:
         return tuple(place for place in self.places if place.can_clean)
 
     @property
@@ -138,7 +138,7 @@ async def plan_erase(library: Library, matcher: TextMatcher, marked: Iterable[st
     # A search of files finds neither memories on a server nor marked memories without one of the texts.
     if memories and not any(place.kind == "store" for place in places):
         places.append(TextPlace("store", memory.about.location, len(memories), can_clean=True))
-    journaled, changes = await trash.count_texts(_must_leave_trash(library, matcher, ids), matcher.found_in)
+    journaled, changes = await trash.count_texts(_must_leave_trash(library, matcher, ids), matcher.matches)
     if journaled:
         places.append(TextPlace("trash", str(trash.file), journaled, can_clean=True))
     scan.places = sorted(places, key=lambda place: place.kind != "store")
@@ -178,7 +178,7 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
     database = memory.upkeep.database
     async with nullcontext() if database is None else database.disconnected():
         reasons = await task.run(clean)
-        await library.trash.erase(_must_leave_trash(library, matcher, ids), matcher.found_in)
+        await library.trash.erase(_must_leave_trash(library, matcher, ids), matcher.matches)
     scan = await search.scan_files(library, matcher, everything=True)
     location = memory.about.location
     # The scan has already searched stores that are files.
@@ -218,7 +218,7 @@ def _clean_files(
         except (OSError, InspectorError) as error:
             if isinstance(error, Locked) and is_store:
                 raise
-            reason = search.not_read(error)
+            reason = search.unread_sentence(error)
         if reason:
             reasons[str(file.path)] = reason
     return reasons
@@ -229,12 +229,12 @@ def _clean_file(file: PlacedFile, matcher: TextMatcher, check: search.Check, *, 
 
     def rewrite() -> bool:
         data = disk.read_bytes(file.path)
-        new = None if data is None else without_texts(data, file.form, matcher)
+        new = None if data is None else remove_texts(data, file.form, matcher)
         if new is not None:
             disk.replace_bytes(file.path, data, new)
         return new is not None
 
-    count, _ = search.look_into(file, matcher, check, free_pages=True)
+    count, _ = search.search_file(file, matcher, check, free_pages=True)
     if not file.is_database():
         return "" if not count or disk.retry_if_changed(rewrite, file.path) else _UNCUTTABLE
     reason = _erase_rows(file.path, matcher, check, prunes=prunes) if count or prunes else ""
@@ -247,7 +247,7 @@ def _clean_file(file: PlacedFile, matcher: TextMatcher, check: search.Check, *, 
         if is_due:
             _wipe(file.path)
     except (OSError, InspectorError) as error:
-        return reason or f"{_PAGES}{search.not_read(error)}"
+        return reason or f"{_PAGES}{search.unread_sentence(error)}"
     return reason
 
 
@@ -256,7 +256,7 @@ def _report(library: Library, plan: ErasePlan, scan: Scan, reasons: Mapping[str,
     matcher = plan.matcher
 
     def without(places: Iterable[TextPlace]) -> list[TextPlace]:
-        return [replace(one, place=matcher.out_of(one.place), why=matcher.out_of(one.why)) for one in places]
+        return [replace(one, place=matcher.redact(one.place), why=matcher.redact(one.why)) for one in places]
 
     left = [
         replace(place, why=reasons.get(place.place) or (_STILL if place.can_clean else place.why))
@@ -274,11 +274,11 @@ def _report(library: Library, plan: ErasePlan, scan: Scan, reasons: Mapping[str,
     about = {
         "at": library.trash.now().isoformat(timespec="seconds"),
         "backend": library.memory.name,
-        "location": matcher.out_of(library.memory.about.location),
+        "location": matcher.redact(library.memory.about.location),
         "texts": len(matcher.texts),
     }
     found = Scan(without(left), without(scan.skipped), scan.files)
-    return EraseReport(about, tuple(without(filter(is_erased, plan.taken))), found, matcher.remark)
+    return EraseReport(about, tuple(without(filter(is_erased, plan.to_erase))), found, matcher.remark)
 
 
 def _erase_rows(path: Path, matcher: TextMatcher, check: search.Check, *, prunes: bool = False) -> str:
@@ -292,7 +292,7 @@ def _erase_rows(path: Path, matcher: TextMatcher, check: search.Check, *, prunes
         connection.execute("PRAGMA foreign_keys = ON")
         for table in sqlite.tables_of_rows(connection):
             with sqlite.transaction(connection):
-                for row in list(search.rows_of_table(connection, table, matcher, check)):
+                for row in list(search.matching_rows(connection, table, matcher, check)):
                     try:
                         staying[_erase_row(connection, row, matcher)] = None
                     except sqlite3.IntegrityError:
@@ -308,7 +308,7 @@ def _erase_row(connection: sqlite3.Connection, row: search.FoundRow, matcher: Te
     if table in _STAYING:
         return _STAYING[table]
     if found.keys().isdisjoint(search.DELETED_WITH.get(table, ())):
-        settings, bound = sqlite.assignments({name: matcher.out_of_value(value) for name, value in found.items()})
+        settings, bound = sqlite.assignments({name: matcher.redact_value(value) for name, value in found.items()})
         connection.execute(f"UPDATE {sqlite.quoted(table)} SET {settings} WHERE rowid = ?", [*bound, number])
     else:
         connection.execute(f"DELETE FROM {sqlite.quoted(table)} WHERE rowid = ?", (number,))
@@ -364,8 +364,8 @@ async def _memories(library: Library, matcher: TextMatcher, ids: frozenset[str])
 def _has_text(matcher: TextMatcher, row: Row, only: Sequence[str] | None = None) -> bool:
     """Whether a row has a text in its id, owner, key, content or another column."""
     names = (row.id, row.agent if only is None else None, row.values.get("key"), row.values.get("content"))
-    return any(isinstance(name, str) and matcher.found_in(name) for name in names) or any(
-        matcher.found_in_field(name, value)
+    return any(isinstance(name, str) and matcher.matches(name) for name in names) or any(
+        matcher.matches_field(name, value)
         for name, value in row.values.items()
         if name != "embedding" and (only is None or name in only)
     )

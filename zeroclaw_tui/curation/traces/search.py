@@ -87,7 +87,7 @@ class TextPlace:
         return {**about, "can_clean": self.can_clean, "remark": self.why}
 
 
-def not_read(error: OSError | InspectorError) -> str:
+def unread_sentence(error: OSError | InspectorError) -> str:
     """Say in a sentence why a file was not searched."""
     return f"It cannot be read: {error.strerror or error}." if isinstance(error, OSError) else str(error)
 
@@ -191,7 +191,7 @@ class PlacedFiles:
         try:
             return [folder / name for name in names_in(folder)]
         except InspectorError as error:
-            self.unread[folder] = not_read(error)
+            self.unread[folder] = unread_sentence(error)
             return []
 
 
@@ -260,9 +260,9 @@ async def scan_files(library: Library, matcher: TextMatcher, *, everything: bool
             task.check()
             place, name = file.place, str(file.path)
             try:
-                count, why = look_into(file, matcher, task.check, free_pages=everything)
+                count, why = search_file(file, matcher, task.check, free_pages=everything)
             except (OSError, InspectorError) as error:
-                count, why = 0, not_read(error)
+                count, why = 0, unread_sentence(error)
             if why == _PACKED:
                 scan.skipped.append(TextPlace(place.kind, name, None, why=why))
             elif why:
@@ -280,7 +280,7 @@ async def scan_files(library: Library, matcher: TextMatcher, *, everything: bool
     return scan
 
 
-def look_into(file: PlacedFile, matcher: TextMatcher, check: Check, *, free_pages: bool) -> tuple[int, str]:
+def search_file(file: PlacedFile, matcher: TextMatcher, check: Check, *, free_pages: bool) -> tuple[int, str]:
     """Count the rows of a database, or the occurrences in the bytes of a file, that have a text; or say why not.
 
     With `free_pages` a database without such rows is searched by bytes. Blocks. Raises OSError and InspectorError.
@@ -289,25 +289,25 @@ def look_into(file: PlacedFile, matcher: TextMatcher, check: Check, *, free_page
         return 0, _PACKED
     count, why, is_database = 0, "", file.is_database()
     if is_database:
-        rows, notice = rows_with_texts(file.path, matcher, check)
+        rows, notice = find_rows(file.path, matcher, check)
         count, why = len(rows), "" if free_pages else notice.strip()
     elif file.form == "rows" and file_size(file.path):
         why = _DAMAGED
     if not count and (free_pages or not is_database):
         sidecars = [file.path.with_name(file.path.name + end) for end in _SIDECARS[:2]]
         parts = [file.path, *filter(file_size, sidecars)]
-        count = sum(matcher.count_in(sqlite.iter_raw_chunks(part)) for part in parts)
+        count = sum(matcher.count_matches(sqlite.iter_raw_chunks(part)) for part in parts)
     return count, "" if count else why
 
 
-def rows_with_texts(path: Path, matcher: TextMatcher, check: Check) -> tuple[list[FoundRow], str]:
+def find_rows(path: Path, matcher: TextMatcher, check: Check) -> tuple[list[FoundRow], str]:
     """Find the rows of all tables that have a text, and say what was not read. Creates no files; blocks."""
     with sqlite.open_immutable(path) as (connection, notice):
         tables = sqlite.tables_of_rows(connection)
-        return [row for table in tables for row in rows_of_table(connection, table, matcher, check)], notice
+        return [row for table in tables for row in matching_rows(connection, table, matcher, check)], notice
 
 
-def rows_of_table(connection: sqlite3.Connection, table: str, matcher: TextMatcher, check: Check) -> Iterator[FoundRow]:
+def matching_rows(connection: sqlite3.Connection, table: str, matcher: TextMatcher, check: Check) -> Iterator[FoundRow]:
     """Yield the rows of a table that have a text."""
     rows = connection.execute(f"SELECT rowid, * FROM {sqlite.quoted(table)}")
     names = [name for name, *_ in rows.description[1:]]
@@ -316,15 +316,15 @@ def rows_of_table(connection: sqlite3.Connection, table: str, matcher: TextMatch
     for number, *values in rows:
         check()
         # Most rows have no text: one search over all values rules them out.
-        if not matcher.found_in("\0".join(as_text(value) for value in values if isinstance(value, str | bytes))):
+        if not matcher.matches("\0".join(as_text(value) for value in values if isinstance(value, str | bytes))):
             continue
         found = {
             name: value
             for name, value in zip(names, values, strict=True)
             if name != "embedding"
             and (
-                matcher.found_in_field(name, value)
-                or (name in own and isinstance(value, str) and matcher.found_in(value))
+                matcher.matches_field(name, value)
+                or (name in own and isinstance(value, str) and matcher.matches(value))
             )
         }
         if found:

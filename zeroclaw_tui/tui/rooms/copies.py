@@ -73,19 +73,19 @@ async def erase(
     search = partial(plan_erase, library, matcher, ids)
     plan = await with_progress(app, "Searching every file …", 0, patience, lambda on_progress: search())
     parts: list[str | tuple[str, str]] = [f"{safe_line(sentence)}\n" for sentence in plan.sentences()]
-    if plan.taken:
+    if plan.to_erase:
         parts.append("This cannot be undone: it also deletes these rows from the trash.\n")
     body = Content.assemble(*parts, *_places(plan.places))
-    if not plan.taken:
+    if not plan.to_erase:
         await app.push_screen_wait(Page(plan.title, body))
         return None
-    title = f"Found in {counted(len(plan.places), 'place')}; to be erased: {len(plan.taken):,}"
+    title = f"Found in {counted(len(plan.places), 'place')}; to be erased: {len(plan.to_erase):,}"
     question = typed_confirmation(title, body, "erase", "erase")
     question.must_be_seen = True
     if not await app.push_screen_wait(question):
         return None
     sentence = "Erasing, then searching every file again …"
-    report = await with_progress(app, sentence, len(plan.taken), patience, partial(erase_texts, library, plan))
+    report = await with_progress(app, sentence, len(plan.to_erase), patience, partial(erase_texts, library, plan))
     lines = [safe_line(line) for line in report.sentences()[:-1]]
     head = f"✓ {report.outcome}" if report.is_complete else report.outcome
     await app.push_screen_wait(Page(head, Content("\n".join(lines))))

@@ -17,7 +17,7 @@ from textual.widgets import Static
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import Prompt, explain, prompt_for, turn_limit, with_as_of
-from zeroclaw_tui.curation.trial_settings import SETTINGS, Setting, Tried, complaints_of
+from zeroclaw_tui.curation.trial_settings import SETTINGS, Setting, SettingsTrial, complaints_of
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -129,8 +129,8 @@ class WhyRoom(Loaded, StoreRoom):
         self.entry = entry
         """The memory to explain; None until one is chosen."""
         self.request = replace(request, as_of=clock().isoformat())
-        before = with_as_of(library.trial(self.request))
-        self.tried = Tried(before, before, turn_limit(library.config, before.profile, "library", request.agents))
+        base = with_as_of(library.trial(self.request))
+        self.tried = SettingsTrial(base, base, turn_limit(library.config, base.profile, "library", request.agents))
         """The recall with the current and with the modified settings."""
         self._number = 0
         """Incremented whenever the store may have changed."""
@@ -217,7 +217,7 @@ class WhyRoom(Loaded, StoreRoom):
     # Questions and answers
 
     @property
-    def _question(self) -> tuple[int, Handle | None, Tried]:
+    def _question(self) -> tuple[int, Handle | None, SettingsTrial]:
         """The input of the current tab's answer; only the stages depend on the memory."""
         handle = self.entry.handle if self.chosen == "explain" and self.entry is not None else None
         return self._number, handle, self.tried
@@ -248,7 +248,7 @@ class WhyRoom(Loaded, StoreRoom):
     def ask_about(self, **changes: Any) -> None:
         """Change the request, with the current scoring and time; the modified settings stay."""
         self.request = replace(self.request, as_of=self.clock().isoformat(), **changes)
-        self.tried = self.tried.over(with_as_of(self.library.trial(self.request)))
+        self.tried = self.tried.applied_to(with_as_of(self.library.trial(self.request)))
         self.open()
 
     def open(self) -> None:
@@ -514,12 +514,12 @@ class WhyRoom(Loaded, StoreRoom):
         elif setting.range is not None:
 
             def below(typed: Mapping[str, str]) -> Content:
-                setting.parsed(typed["number"])
+                setting.parse(typed["number"])
                 return Content(setting.about)
 
             field = Field("number", setting.name, str(setting.get(tried.now)))
-            form = Form(f"The {setting.name}: {setting.takes}", None, [field], below)
-            self.app.push_screen(form, lambda typed: self._try(setting.parsed(typed["number"])) if typed else None)
+            form = Form(f"The {setting.name}: {setting.valid_range}", None, [field], below)
+            self.app.push_screen(form, lambda typed: self._try(setting.parse(typed["number"])) if typed else None)
         else:
             values = list(setting.choices(tried, self._evidence.sessions))
             answers = [Answer("", setting.words(value), at) for at, value in enumerate(values)]
@@ -528,10 +528,10 @@ class WhyRoom(Loaded, StoreRoom):
             self.app.push_screen(question, lambda at: None if at is None else self._try(values[at]))
 
     def action_less(self) -> None:
-        self._apply(self.setting.moved(self.tried, -1, self._evidence.sessions))
+        self._apply(self.setting.stepped(self.tried, -1, self._evidence.sessions))
 
     def action_more(self) -> None:
-        self._apply(self.setting.moved(self.tried, 1, self._evidence.sessions))
+        self._apply(self.setting.stepped(self.tried, 1, self._evidence.sessions))
 
     def action_reset(self) -> None:
         """Reset the chosen setting."""
@@ -542,9 +542,9 @@ class WhyRoom(Loaded, StoreRoom):
         self._apply(self.tried._replace(now=self.tried.before))
 
     def _try(self, value: Any) -> None:
-        self._apply(self.setting.put(self.tried, value))
+        self._apply(self.setting.with_value(self.tried, value))
 
-    def _apply(self, tried: Tried) -> None:
+    def _apply(self, tried: SettingsTrial) -> None:
         """Apply these settings."""
         self.tried = tried
         self.open()
