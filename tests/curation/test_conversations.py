@@ -10,7 +10,7 @@ from support.installs import make_install
 from support.libraries import Library
 from support.memories import MemoryEntry, NotFound
 
-from zeroclaw_tui.curation.conversations import MAX_MESSAGE_LENGTH, around
+from zeroclaw_tui.curation.conversations import MAX_MESSAGE_LENGTH, find_conversation
 
 SESSION = "telegram_12345_ann"
 
@@ -46,7 +46,7 @@ async def test_an_auto_saved_message_is_found_by_its_words_in_its_session(librar
     write_chat(root(library), "another", [("user", "question 9 about the ferry", at(9))])
     # ZeroClaw writes memories in local time, chat in UTC.
     made = memory("question 9 about the ferry", "2026-08-22T19:09:00.5+02:00", SESSION)
-    found = await around(library, made, messages=2)
+    found = await find_conversation(library, made, messages=2)
     assert found.session == SESSION
     assert [message.content for message in found.messages] == [
         "question 8 about the ferry",
@@ -60,14 +60,14 @@ async def test_an_auto_saved_message_is_found_by_its_words_in_its_session(librar
 
 async def test_a_summary_belongs_to_the_last_messages_before_it_in_its_session(library):
     write_chat(root(library), SESSION, talk())
-    found = await around(library, memory("Ann takes ferries.", at(5, 40), SESSION))
+    found = await find_conversation(library, memory("Ann takes ferries.", at(5, 40), SESSION))
     assert found.messages[found.position].content == "question 5 about the ferry"
 
 
 async def test_hostile_chat_and_memories_are_read_unchanged(library):
-    hostile = "[/red]\x1b]0;title\x07' OR 1=1 -- %s " + "x" * 30_000
-    write_chat(root(library), "a'; DROP TABLE sessions; --", [("user", hostile, "no moment"), ("\x1b[2J", "", "")])
-    found = await around(library, memory(hostile[:60], at(1), "a'; DROP TABLE sessions; --", key="\udc80\ud800"))
+    session, hostile = "a'; DROP TABLE sessions; --", "[/red]\x1b]0;title\x07' OR 1=1 -- %s " + "x" * 30_000
+    write_chat(root(library), session, [("user", hostile, "no moment"), ("\x1b[2J", "", "")])
+    found = await find_conversation(library, memory(hostile[:60], at(1), session, key="\udc80\ud800"))
     message = found.messages[found.position]
     assert len(message.content) == MAX_MESSAGE_LENGTH
     assert message.content.startswith("[/red]\x1b]0;title")
@@ -76,7 +76,7 @@ async def test_hostile_chat_and_memories_are_read_unchanged(library):
 
 async def test_a_memory_without_a_session_is_found_by_its_text_alone(library):
     write_chat(root(library), SESSION, talk(3))
-    found = await around(library, memory("question 2 about the ferry", at(2, 50)))
+    found = await find_conversation(library, memory("question 2 about the ferry", at(2, 50)))
     assert found.messages[found.position].content == "question 2 about the ferry"
     with pytest.raises(NotFound, match=r"sessions\.db has no message"):
-        await around(library, memory("Ferries matter.", at(2, 50)))
+        await find_conversation(library, memory("Ferries matter.", at(2, 50)))

@@ -49,7 +49,7 @@ class Conversation(NamedTuple):
     position: int
 
 
-async def around(library: Library, entry: MemoryEntry, messages: int = AROUND) -> Conversation:
+async def find_conversation(library: Library, entry: MemoryEntry, messages: int = AROUND) -> Conversation:
     """Read the messages before and after the one that a memory comes from.
 
     That is the message with its text, in its session if it has one, or else the last user message in that session

@@ -88,9 +88,9 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         """Remove saved drafts of the typed text, because the user discards it."""
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._make_room)
+        self.call_after_refresh(self._fit_body)
 
-    def _make_room(self) -> None:
+    def _fit_body(self) -> None:
         """Let the body scroll if it would take the space of the answers."""
         body = self._body
         if body is None or not self.is_attached:

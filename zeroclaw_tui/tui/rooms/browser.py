@@ -198,10 +198,10 @@ class BrowserRoom(MemoriesRoom):
             self.run_background("talk", self._show_conversation, entry)
 
     async def _show_conversation(self, entry: MemoryEntry) -> None:
-        from zeroclaw_tui.curation.conversations import around
+        from zeroclaw_tui.curation.conversations import find_conversation
         from zeroclaw_tui.tui.rooms.conversation import conversation_page
 
-        found = await around(self.library, entry)
+        found = await find_conversation(self.library, entry)
         self.app.push_screen(conversation_page(found, entry.key, self.clock()))
 
     def action_history(self) -> None:

@@ -156,9 +156,9 @@ class MemoryDetail(ReadingPane):
         if shown.spans and pane.size.width and not entry.is_excerpt:
             line = len(shown[: shown.spans[0].start].wrap(pane.size.width)) - 1
             # Scrolling to the line works only after the layout of the new content.
-            self.call_after_refresh(self._bring_into_sight, line)
+            self.call_after_refresh(self._scroll_to_line, line)
 
-    def _bring_into_sight(self, line: int) -> None:
+    def _scroll_to_line(self, line: int) -> None:
         """Scroll to a line of the content that is below the view, with three lines before it."""
         y = self.query_one("#detail-content").virtual_region.y + line
         if y >= self.scroll_offset.y + self.scrollable_content_region.height:

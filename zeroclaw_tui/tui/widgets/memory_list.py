@@ -111,7 +111,7 @@ class MemoryList(TableList[ListedRow]):
         """The recall that is shown; None for a listing."""
         self._text_lines = 1
         self._posted: tuple[MemoryEntry, ScoredEntry | None] | None = None
-        self._is_asking = False
+        self._is_requesting = False
 
     @property
     def row_count(self) -> int:
@@ -160,7 +160,7 @@ class MemoryList(TableList[ListedRow]):
         line = self.cursor - top
         self._recall = None
         self.set_rows(rows)
-        if top or self.cursor >= self.lines_in_sight:
+        if top or self.cursor >= self.visible_lines:
             self.scroll_to(y=max(0, self.cursor - line), animate=False, force=True)
 
     def put_rows(self, entries: Sequence[MemoryEntry]) -> None:
@@ -224,11 +224,11 @@ class MemoryList(TableList[ListedRow]):
 
     def redraw(self) -> None:
         super().redraw()
-        self._ask_soon()
+        self._request_soon()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        self._ask_soon()
+        self._request_soon()
 
     def _texts(self, row: RankedRow) -> list[Content]:
         """The lines of a result's text: the first in its column, the others also below the scores."""
@@ -262,7 +262,7 @@ class MemoryList(TableList[ListedRow]):
             return None
         rows = [row for row in self.rows if isinstance(row, RankedRow)]
         others = sum((row.threshold is not None) + (row.reason is not None) for row in rows)
-        free = (self.lines_in_sight - others) // max(1, len(rows))
+        free = (self.visible_lines - others) // max(1, len(rows))
         self._text_lines = max(_LEAST_TEXT_LINES, min(_MOST_TEXT_LINES, free))
         return [len(self._texts(row)) + (row.reason is not None) + (row.threshold is not None) for row in rows]
 
@@ -272,18 +272,18 @@ class MemoryList(TableList[ListedRow]):
             self._posted = (entry, self.selected_result)
             super()._post_highlight()
 
-    def _ask_soon(self) -> None:
-        if not self._is_asking and self._recall is None and self.is_mounted:
-            self._is_asking = self.call_after_refresh(self._ask)
+    def _request_soon(self) -> None:
+        if not self._is_requesting and self._recall is None and self.is_mounted:
+            self._is_requesting = self.call_after_refresh(self._request_rows)
 
-    def _ask(self) -> None:
+    def _request_rows(self) -> None:
         """Request the visible rows and a page around them, if rows within half a page around are missing."""
-        self._is_asking = False
-        page, top, rows = self.lines_in_sight, self.scroll_offset.y, self.rows
+        self._is_requesting = False
+        page, top, rows = self.visible_lines, self.scroll_offset.y, self.rows
         if isinstance(rows, ListedMemories) and rows.missing(top - page // 2, top + page + page // 2):
-            around = [*rows.missing(top, top + 2 * page), *rows.missing(top - page, top)][:200]
-            rows.mark_requested(around)
-            self.post_message(self.RowsWanted(around))
+            wanted = [*rows.missing(top, top + 2 * page), *rows.missing(top - page, top)][:200]
+            rows.mark_requested(wanted)
+            self.post_message(self.RowsWanted(wanted))
 
 
 def _entry_of(row: ListedRow) -> MemoryEntry | None:

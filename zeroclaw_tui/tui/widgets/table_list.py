@@ -218,7 +218,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         return None if row is None or self._key is None else self._key(row)
 
     @property
-    def lines_in_sight(self) -> int:
+    def visible_lines(self) -> int:
         """The number of visible lines under the heading."""
         return max(1, self.size.height - HEADING_LINES)
 
@@ -312,7 +312,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         self.cursor += rows
 
     def action_move_pages(self, pages: float) -> None:
-        self.cursor += round(pages * max(1, self.lines_in_sight - 1))
+        self.cursor += round(pages * max(1, self.visible_lines - 1))
 
     def action_top(self) -> None:
         self.cursor = 0
@@ -452,7 +452,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
     def _bring_into_view(self) -> None:
         if not self.rows or not self.size.height or not self.is_mounted:
             return
-        lines, top, height = self._lines_of(self.cursor), self.scroll_offset.y, self.lines_in_sight
+        lines, top, height = self._lines_of(self.cursor), self.scroll_offset.y, self.visible_lines
         if lines.start < top:
             self.scroll_to(y=lines.start, animate=False, force=True)
         elif lines.stop > top + height:

@@ -36,8 +36,8 @@ from zeroclaw_tui.tui.rooms.why.answers import (
     TriedEvidence,
     compared_columns,
     compared_rows,
-    head_of,
     setting_value,
+    tab_heading,
     why_nothing,
 )
 from zeroclaw_tui.tui.store_room import StoreRoom
@@ -301,7 +301,7 @@ class WhyRoom(Loaded, StoreRoom):
         if self._missing:
             self._answers.pop(self.chosen, None)
         answer, tried = self._answer, self.tried
-        title, facts = head_of(self.chosen, answer, self.entry, tried)
+        title, facts = tab_heading(self.chosen, answer, self.entry, tried)
         is_what_if = self.chosen == "what_if"
         self.query_one("#title", TitleLine).say(title, *(facts if is_what_if else ()))
         self.query_one("#facts", TitleLine).update(Content.styled(DOT.join(facts), MUTED))

@@ -83,7 +83,7 @@ class TriedEvidence:
         return compare(await self._gathered[0].replay(tried.before), await serving.replay(tried.now))
 
 
-def head_of(tab: Tab, answer: Any, entry: MemoryEntry | None, tried: SettingsTrial) -> tuple[str, Sequence[str]]:
+def tab_heading(tab: Tab, answer: Any, entry: MemoryEntry | None, tried: SettingsTrial) -> tuple[str, Sequence[str]]:
     """The title of a tab, and facts about its answer, which may be None."""
     if tab == "what_if":
         if not isinstance(answer, Comparison):
