@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import uuid
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
@@ -74,7 +74,7 @@ class TableWriter(RowWriter):
     """Whether each memory has an owner."""
     agents: dict[str, str]
     """The aliases by id, as they are in this transaction; may be added to."""
-    columns: Iterable[str]
+    columns: Set[str]
     """The names that values of a row may have."""
     usual: Mapping[str, Value] = MappingProxyType({})
     """What a new memory has in columns that a draft need not name."""
@@ -192,10 +192,12 @@ class TableWriter(RowWriter):
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
         """With the values that today's table has columns for."""
-        values, columns = dict(row.values), self.columns
-        unknown = [name for name in values if name not in columns]
-        lost = [name for name in unknown if values.pop(name) is not None]
-        if lost:
+        names, columns = row.values.keys(), self.columns
+        unknown = () if names <= columns else names - columns
+        if existing is None and owner is None and not new_id and not unknown and (self.has_agents or row.agent is None):
+            return row
+        values = dict(row.values)
+        if lost := [name for name in unknown if values.pop(name) is not None]:
             self.notes[
                 f"What stood in {one_line(', '.join(sorted(lost)))} is left out: this store has no such column."
             ] = None

@@ -49,7 +49,7 @@ class PostgresWriter(TableWriter):
         self.table = replace(table, agents=self.agents)
         self.has_agents = table.form == "agents"
         self.has_update_times = table.updated != table.created
-        self.columns = (*table.columns, *_NOT_COLUMNS)
+        self.columns = {*table.columns, *_NOT_COLUMNS}
         self.why_not = table.why_not
 
     @asynccontextmanager

@@ -162,7 +162,7 @@ class SqliteWriter(TableWriter):
         """Look at the tables as they are now; outside of `transaction` only to be read. Raises SchemaChanged."""
         self.agents = aliases_of(self.connection)
         self.memories = RawTable(self.connection, self.agents)
-        self.columns = self.memories.columns
+        self.columns = {*self.memories.columns}
         self._rows_read = 0
         if {name.lower() for name in self.columns} != self.schema.columns:
             raise SchemaChanged

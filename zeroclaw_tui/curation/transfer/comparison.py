@@ -6,10 +6,12 @@ A memory is known by its agent and its key; a line of notes, whose key is only a
 from __future__ import annotations
 
 import asyncio
+import gc
 import hashlib
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -56,6 +58,7 @@ _NAMES = {
     "pinned": "pin",
 }
 _BYTES_EACH = 4
+_OBJECTS_COLLECTED = 50_000
 
 
 class Stopped(InspectorError):
@@ -280,8 +283,9 @@ class Comparison:
             values["updated_at"] = values["created_at"]
         if values.get("pinned", 0) is None:
             del values["pinned"]
-        if VECTOR in values and not self._takes_vector(values[VECTOR]):
-            del values[VECTOR]
+        vector = values.pop(VECTOR, None)
+        if vector is not None and self._takes_vector(vector):
+            values[VECTOR] = vector
         owner = self._owner(row.agent)
         new_id = row.id or _new_id(owner, row.key, values.get("content"))
         if row.id and self.supply.owner not in (None, row.agent):
@@ -363,6 +367,17 @@ class Comparison:
             and (name != "category" or value)
             and (name not in _TIMES or (value and self.supply.has_own_times))
         ]
+
+
+@contextmanager
+def rare_collections() -> Iterator[None]:
+    """Let Python look for garbage cycles rarely: rows have none, and each batch makes thousands of objects."""
+    usual = gc.get_threshold()
+    gc.set_threshold(_OBJECTS_COLLECTED, *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
 
 
 def renamed(stored: Row) -> Row:

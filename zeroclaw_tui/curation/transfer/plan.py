@@ -21,7 +21,16 @@ from zeroclaw_tui.curation.changes import run_change
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library, open_library, profile_for_new_store
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Stopped, Supply, What, lost_fields, renamed
+from zeroclaw_tui.curation.transfer.comparison import (
+    Compared,
+    Comparison,
+    Stopped,
+    Supply,
+    What,
+    lost_fields,
+    rare_collections,
+    renamed,
+)
 from zeroclaw_tui.files.disk import temporary_folder
 from zeroclaw_tui.memory.change import AGENTS, ApplyResult, Change, ProgressCallback, Row
 from zeroclaw_tui.memory.errors import NothingYet
@@ -200,10 +209,11 @@ async def compare_all(
     comparison: Comparison, see: Callable[[Compared], None], on_progress: ProgressCallback | None
 ) -> Counter[What]:
     """Look at everything that comes, and count what it is to the store. Raises Stopped if `on_progress` says no."""
-    async for found in comparison.batches():
-        await asyncio.to_thread(lambda batch: list(map(see, batch)), found)
-        if on_progress is not None and not on_progress(comparison.counts.total()):
-            raise Stopped("Reading was stopped.", hint="Nothing was imported.")
+    with rare_collections():
+        async for found in comparison.batches():
+            await asyncio.to_thread(lambda batch: list(map(see, batch)), found)
+            if on_progress is not None and not on_progress(comparison.counts.total()):
+                raise Stopped("Reading was stopped.", hint="Nothing was imported.")
     return comparison.counts
 
 
@@ -258,7 +268,8 @@ async def deliver(
             total.note(f"Left out {counted(len(total.skipped))}, because the key or the ID is taken.")
         return Outcome(verb, total.written, cancelled=is_stopped, notes=tuple(total.notes), renamed=new_keys)
 
-    return await run_change(library, verb, summary, work, on_progress), left_out
+    with rare_collections():
+        return await run_change(library, verb, summary, work, on_progress), left_out
 
 
 def _new_agents(comparison: Comparison, changes: Sequence[Change]) -> list[Change]:
