@@ -25,7 +25,7 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 """The errors of a full disk and of a used-up quota."""
 MAKE_ROOM = "Make room on that disk (old backups and logs, for instance), then do it again."
 _MARK = ".zeroclaw-tui-"
-_TEMP_NAME = re.compile(rf"\..+{re.escape(_MARK)}[0-9a-f]{{16}}(\.tmp)?")
+_TEMP_NAME = rf"\..+{re.escape(_MARK)}[0-9a-f]{{16}}(\.tmp)?"
 _MAX_STEM_BYTES = 200  # With the mark, a name stays below the 255 bytes that file systems allow.
 _UNSUPPORTED = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP})
 """The errors of a file system without fsync of folders, hard links or locks."""
@@ -299,7 +299,7 @@ def sync_folder(folder: Path) -> None:
 
 def remove_stale_temp_files(folder: Path) -> None:
     """Delete temporary files of killed runs, but not of running ones. Raises OSError for the folder itself."""
-    for name in filter(_TEMP_NAME.fullmatch, os.listdir(folder)):
+    for name in filter(re.compile(_TEMP_NAME).fullmatch, os.listdir(folder)):
         path = folder / name
         with suppress(OSError):
             handle = lock_or_close(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from zeroclaw_tui.memory.text import cut, one_line
 
 _PREFIX = 10
-_DATED = re.compile(r"\s*(\d{1,4})-\s*(\d{1,2})-\s*(\d{1,2})\Z", re.ASCII)
+_DATED = r"\s*(\d{1,4})-\s*(\d{1,2})-\s*(\d{1,2})\Z"
 _MAX_WIDTH = 40
 
 
@@ -73,7 +73,7 @@ def date_of_note(name: str) -> str:
 
 def parse_day(text: str) -> date | None:
     """Parse a date as ZeroClaw's library parses %Y-%m-%d, with single digits and blanks before a number allowed."""
-    found = _DATED.match(text)
+    found = re.match(_DATED, text, re.ASCII)
     try:
         return None if found is None else date(*map(int, found.groups()))
     except ValueError:

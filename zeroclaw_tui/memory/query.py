@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
@@ -47,8 +46,7 @@ OLDEST_STORED = Sort(descending=False)
 NEWEST_UPDATED = Sort(SortField.UPDATED)
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryFilter:
+class MemoryFilter(NamedTuple):
     """A filter: a memory matches if it matches every part that is not None, by any of the part's values.
 
     `older_than` and `newer_than` are RFC 3339 times that are compared with the creation time, as times and not as
@@ -69,7 +67,7 @@ class MemoryFilter:
 
     def but(self, **parts: Any) -> MemoryFilter:
         """Return a copy with some parts replaced."""
-        return replace(self, **parts)
+        return self._replace(**parts)
 
     @property
     def looks_for_text(self) -> bool:
