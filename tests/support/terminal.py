@@ -185,18 +185,20 @@ class Terminal:
     def wait_exit(self) -> int:
         """Read until the program has ended; return its exit code."""
         deadline = time.monotonic() + PATIENCE
-        while self._child.isalive():
+        while self._read(0.2) or self._child.isalive():
             if time.monotonic() > deadline:
                 raise AssertionError(f"the program never ended; the screen was:\n{self.text}")
-            self._read(0.2)
         self._child.close()
         return self._child.exitstatus if self._child.exitstatus is not None else -self._child.signalstatus
 
-    def _read(self, seconds: float) -> None:
+    def _read(self, seconds: float) -> bool:
+        """Read what the program has written; return False once there can be no more."""
         try:
             data = self._child.read_nonblocking(65536, timeout=seconds)
-        except (pexpect.TIMEOUT, pexpect.EOF):
-            return
+        except pexpect.TIMEOUT:
+            return True
+        except pexpect.EOF:
+            return False
         if _SYNC_QUESTION in data:
             self._child.send(_SYNC_ANSWER)
         self.raw += data
@@ -205,3 +207,4 @@ class Terminal:
         shown = len(unshown) if start < 0 or _FRAME_END in unshown[start:] else start
         self._stream.feed(unshown[:shown])
         self._unshown = unshown[shown:]
+        return True
