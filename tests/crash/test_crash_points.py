@@ -53,7 +53,7 @@ def test_a_change_killed_before_each_of_its_writes_loses_nothing(
     script: Path, action: str, points: int, holds: str, tmp_path: Path
 ) -> None:
     # An erasure makes very many writes.
-    few = ("--points", "400") if action == "erase" else ()
+    few = ("--points", "200") if action == "erase" else ()
     assert holds in _run(script, action, tmp_path, *few)
 
 
