@@ -80,19 +80,21 @@ def test_ctrl_c_at_a_question_exits_at_once(
 
 
 @pytest.mark.parametrize(
-    ("command", "question", "answers"),
+    ("rows", "command", "question", "answers"),
     [
-        (("purge", "--category", "noise"), "Type 1,200 to purge:", {"y": 1, "1199": 1, "1,200": 0}),
-        (("forget", "pet", "--forever"), "Type 1 to forget permanently:", {"y": 1, "1": 0}),
-        (("trash", "empty"), "Type 12 to delete them permanently:", {"y": 1, "12": 0}),
+        (10, ("purge", "--category", "noise"), "Go on? [y/N]", {"10": 1, "y": 0}),
+        (11, ("purge", "--category", "noise"), "Type 11 to purge:", {"y": 1, "11": 0}),
+        (1200, ("purge", "--category", "noise"), "Type 1,200 to purge:", {"1199": 1, "1,200": 0}),
+        (0, ("forget", "pet", "--forever"), "Type 1 to forget permanently:", {"y": 1, "1": 0}),
+        (0, ("trash", "empty"), "Type 12 to delete them permanently:", {"y": 1, "12": 0}),
     ],
 )
 def test_large_or_permanent_deletions_need_the_number_typed(
-    ask: Ask, memory: Command, brain: Brain, command: tuple[str, ...], question: str, answers: dict[str, int]
+    ask: Ask, memory: Command, brain: Brain, rows: int, command: tuple[str, ...], question: str, answers: dict[str, int]
 ) -> None:
     brain.add_noise(12)
     memory("purge", "--category", "noise", "--yes")
-    brain.add_noise(1200)
+    brain.add_noise(rows)
     for answer, code in answers.items():
         before = brain.keys(), memory("trash", "list", "--json").json["total"]
         with ask(*command) as screen:
