@@ -50,12 +50,12 @@ class TestNone(CapabilityContract):
 
     async def test_every_write_is_refused_except_store_which_does_nothing(self, memory):
         await memory.store("key", "content", "core")
-        for deed in (
+        for action in (
             create(memory, Draft("key", "content")),
             delete(memory, []),
             memory.apply((), None, dry_run=True),
         ):
-            assert 'the backend "none" keeps nothing' in (await raises(deed, Refused)).message
+            assert 'the backend "none" keeps nothing' in (await raises(action, Refused)).message
 
 
 def trait_store(entries: Iterable[MemoryEntry]) -> ShoeBox:
@@ -84,14 +84,14 @@ async def test_memories_with_the_same_id_are_reported_before_anything_is_shown(n
     memory = trait_store(SAMPLES)
     same, *_ = await memory.list()
     memory.stored["other"] = {**memory.stored[same.key], "id": "x", "handle": "y", name: same.id}
-    for deed in (
+    for action in (
         lambda: memory.rows(Query(EXCERPTS, limit=5)),
         lambda: memory.rows(Query(EXCERPTS, handles=[same.id])),
         lambda: versions(memory, MemoryFilter(contains="e")),
         lambda: recalled(memory, same.content),
     ):
         with pytest.raises(Unreadable, match="to 2 memories, so they cannot be distinguished"):
-            await deed()
+            await action()
 
 
 async def test_fields_that_the_trait_loses_are_noted():
@@ -126,12 +126,12 @@ async def test_the_none_store_makes_every_command_a_no_op_and_says_so():
     assert (await memory.rows(Query(EXCERPTS, MemoryFilter(), Sort(), limit=5))) == []
     assert (await count_facets(memory, MemoryFilter(), NOW.isoformat())).total == 0
     assert await count_matching(memory, MemoryFilter()) == 0
-    for deed in (
+    for action in (
         make_store(memory, profile_for(NEWEST)),
         fill_vectors(memory, [(Row("id", {}), Vector(bytes(4), "a", "b"))]),
     ):
         with pytest.raises(Refused):
-            await deed
+            await action
     assert "turn memory on" in sentences(memory.about.notices)[0]
 
 

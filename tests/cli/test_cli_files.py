@@ -279,7 +279,7 @@ def test_a_snapshot_is_written_without_asking_and_undone(memory: Command, instal
     assert not file.exists()
 
 
-def test_hydrate_shows_the_plan_of_the_snapshot(memory: Command, snapshot: Path) -> None:
+def test_hydrate_shows_its_plan(memory: Command, snapshot: Path) -> None:
     shown = memory("hydrate", "--dry-run")
     assert shown.code == 0
     plan = ["Import 1 memory from MEMORY_SNAPSHOT.md?", "  1 new", "  1 already there, the same", TAKEN]

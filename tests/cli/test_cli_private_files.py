@@ -68,7 +68,7 @@ def test_a_replaced_file_keeps_its_mode(memory: Command, install: Path, tmp_path
     assert [mode(path) for path in (snapshot, exported, database)] == [0o640, 0o664, 0o660]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files for another user")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can create files of another user")
 def test_files_that_root_creates_in_an_install_belong_to_its_user(
     memory: Command, install: Path, tmp_path: Path
 ) -> None:

@@ -32,7 +32,7 @@ def test_list_prints_the_same_as_zeroclaw(memory: Command) -> None:
     assert (answer.code, answer.err) == (0, message)
 
 
-def test_list_as_json(memory: Command, install: Path) -> None:
+def test_list_prints_json(memory: Command, install: Path) -> None:
     answer = memory("list", "--json", "--limit", "3")
     document = answer.json
     assert (document["backend"], document["total"], document["offset"], document["limit"]) == ("sqlite", 8, 0, 3)

@@ -51,7 +51,7 @@ def test_restore_restores_the_named_memories(emptied: Command, how: tuple[str, .
     assert emptied("list", "--json").json["total"] == 8 - len(left)
 
 
-def test_restore_by_numbers_and_redo_of_the_deletion(emptied: Command) -> None:
+def test_changes_are_restored_by_number_and_the_deletion_redone(emptied: Command) -> None:
     numbers = _numbers(emptied)
     answer = emptied("trash", "restore", numbers["pet"], numbers["lang"])
     assert (answer.code, "Restored 2 memories." in answer.out) == (0, True)
@@ -62,7 +62,7 @@ def test_restore_by_numbers_and_redo_of_the_deletion(emptied: Command) -> None:
     assert emptied("get", "pet").code == 1
 
 
-def test_emptying_deletes_permanently(emptied: Command, install: Path) -> None:
+def test_emptying_the_trash_deletes_permanently(emptied: Command, install: Path) -> None:
     assert "Empty the trash of 3 memories?" in emptied("trash", "empty", "--dry-run").out
     assert emptied("trash", "empty", "--yes").out == "✓ 3 memories permanently deleted.\n"
     left = b"".join(path.read_bytes() for path in (install / "zeroclaw-tui").glob("trash.db*"))

@@ -38,14 +38,14 @@ def warning(config: MemoryConfig, *parts: str) -> str:
     return hits[0]
 
 
-def test_missing_config_is_defaults(tmp_path: Path) -> None:
+def test_a_missing_config_means_the_defaults(tmp_path: Path) -> None:
     config = load_config(install_in(tmp_path), {})
     assert (config.backend, config.vector_weight, config.min_relevance_score) == ("sqlite", 0.7, 0.4)
     assert config.sources["memory.backend"] == "default"
     assert config.warnings == ()
 
 
-def test_values_and_their_sources(tmp_path: Path) -> None:
+def test_values_are_loaded_with_their_sources(tmp_path: Path) -> None:
     config = load(tmp_path, BASE + 'keyword_weight = 1\nsearch_mode = "bm25"\narchive_after_days = 3\n')
     assert (config.keyword_weight, config.search_mode, config.archive_after_days) == (1.0, "bm25", 3)
     assert config.sources["memory.keyword_weight"] == "config.toml"
@@ -179,7 +179,7 @@ def test_storage_provider_overrides_the_backend_up_to_0_7_5(tmp_path: Path) -> N
     assert (config.storage["schema"], config.storage["table"]) == ("z", "memories")
 
 
-def test_storage_provider_is_lost_from_0_8_0_on(tmp_path: Path) -> None:
+def test_storage_provider_is_ignored_from_0_8_0_on(tmp_path: Path) -> None:
     text = BASE + '[storage.provider.config]\nprovider = "postgres"\ndb_url = "postgres://h/d"\n'
     config = load(tmp_path, text, layout="data")
     assert (config.backend, config.schema) == ("sqlite", 1)

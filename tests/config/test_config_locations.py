@@ -25,7 +25,7 @@ def found(home: Path, **environ: str) -> list[tuple[str, Path]]:
     return [(install.layout, install.database) for install in find_installs(environ, home)]
 
 
-def test_default_install_of_the_old_layout(tmp_path: Path) -> None:
+def test_the_default_install_of_the_old_layout_is_found(tmp_path: Path) -> None:
     brain = put(tmp_path / ".zeroclaw/workspace/memory/brain.db")
     (install,) = find_installs({}, tmp_path)
     assert (install.layout, install.database, install.rule) == ("workspace", brain, "the default, ~/.zeroclaw")
@@ -84,7 +84,7 @@ def test_config_dir_and_workspace_are_not_combined_if_data_is_in_use(tmp_path: P
     assert [(install.database, install.layout) for install in installs] == [(new, "data"), (old, "workspace")]
 
 
-def test_workspace_variable_means_the_config_dir_to_the_new_generation(tmp_path: Path) -> None:
+def test_the_workspace_variable_sets_the_config_dir_of_the_new_generation(tmp_path: Path) -> None:
     put(tmp_path / ".zeroclaw/config.toml", OLD)
     old = put(tmp_path / "proj/memory/brain.db")
     new = put(tmp_path / ".zeroclaw/data/memory/brain.db")

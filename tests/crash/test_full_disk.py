@@ -13,7 +13,7 @@ SCRIPT = Path(__file__).with_name("full_disk_points.py")
 ACTIONS = ("list", "purge", "forever", "edit", "undo", "empty", "copy", "repair", "replace")
 WAYS = ((), ("--io",), ("--once",), ("--io", "--once"))
 
-pytestmark = pytest.mark.skipif(not kill_points.can_fail(), reason="system calls are made to fail on x86_64 only")
+pytestmark = pytest.mark.skipif(not kill_points.can_fail(), reason="system calls can be made to fail on x86_64 only")
 
 
 def _run(*arguments: str) -> None:

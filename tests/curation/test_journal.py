@@ -189,7 +189,7 @@ async def test_an_action_larger_than_the_limit_is_kept_whole(trash, monkeypatch)
     assert [row.row.id for row in (await trash.listing())[0]] == [f"id{at}" for at in range(4, -1, -1)]
 
 
-async def test_two_inspectors_do_not_change_at_once(trash, install, clock, monkeypatch):
+async def test_two_inspectors_cannot_change_an_install_at_once(trash, install, clock, monkeypatch):
     """The second waits for the first, but not forever. An action without changes is removed."""
     other = Trash(install, "markdown:/elsewhere", clock)
     first = await trash.begin("purge", "deleted")

@@ -151,7 +151,7 @@ async def test_a_cached_vector_of_the_right_length_saves_the_embedding_call(leng
         ("rust", "0.6.2", "bm25", True),
     ],
 )
-async def test_which_queries_need_a_vector(query, version, mode, is_embedded):
+async def test_the_query_and_mode_decide_whether_a_vector_is_needed(query, version, mode, is_embedded):
     memory, embedder = Shelf(), TwoDimensions()
     request = RecallRequest(query)
     settings = ScoringSettings(search_mode=mode)

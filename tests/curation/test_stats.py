@@ -31,7 +31,7 @@ DATES = (
 )  # fmt: skip
 
 
-async def test_sqlite_counts_what_plain_python_counts(tmp_path):
+async def test_counts_of_sqlite_equal_those_of_plain_python(tmp_path):
     rows: list[dict[str, Any]] = [{"created_at": text} for text in DATES]
     sizes = (0, 1, 99, 100, 1023, 1024, 10_239, 10_240, 102_399, 102_400)
     rows += [{"content": "é" * (size // 2) + "x" * (size % 2), "category": "sizes"} for size in sizes]

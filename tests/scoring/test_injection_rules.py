@@ -180,7 +180,7 @@ def test_channels_inject_four_entries_without_counting_skipped_ones() -> None:
     assert five[4].not_injected_because == "cap: 4 entries already in"
 
 
-def test_the_first_entry_that_overflows_ends_the_block_even_when_a_later_one_would_fit() -> None:
+def test_the_first_entry_that_exceeds_the_limit_ends_the_block() -> None:
     long_key = "k" * 3500
     entries = judged(scored(long_key, "x"), scored("big", "y" * 800), scored("small", "z"))
     assert keys_in(entries) == [long_key]

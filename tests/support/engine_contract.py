@@ -105,13 +105,13 @@ class EngineContract(Contract):
         journal, failing = JournalRecorder(), JournalRecorder(_refuse)
         row = row_of(await edit(memory, await made(memory), {"content": "second"}, journal))
         state, shown = await state_of(memory), await versions(memory, EVERYTHING)
-        for deed in (
+        for action in (
             create(memory, Draft("another key", "content"), failing),
             edit(memory, row, {"content": "third"}, failing),
             delete(memory, shown, failing),
             undo(memory, journal.changes[::-1], failing),
         ):
-            assert (await raises(deed, Refused)).message == "The disk is full."
+            assert (await raises(action, Refused)).message == "The disk is full."
         assert failing.changes
         assert await state_of(memory) == state
 
@@ -180,9 +180,9 @@ async def _undo_after_preview(
 class Canceller:
     """Cancels the coroutine it runs, from another thread that waits until the cancellation has arrived."""
 
-    async def run(self, deed: Coroutine[Any, Any, Any]) -> None:
+    async def run(self, action: Coroutine[Any, Any, Any]) -> None:
         """Run a coroutine until it returns or is cancelled."""
-        self._loop, self._task = asyncio.get_running_loop(), asyncio.ensure_future(deed)
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.ensure_future(action)
         await ended(self._task)
 
     def cancel(self) -> None:

@@ -109,7 +109,7 @@ def _limited(app: App[Any]) -> Iterator[None]:
     try:
         yield
     except TimeoutError:
-        raise AssertionError(f"it never came; at work are {_unfinished_workers(app)}:\n{screen_text(app)}") from None
+        raise AssertionError(f"it never came true; working: {_unfinished_workers(app)}:\n{screen_text(app)}") from None
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:
@@ -166,7 +166,7 @@ async def click_text(pilot: Pilot[Any], text: str, within: str = "*") -> None:
             await pilot.click(offset=(region.x + part.index(text), y))
             await settled(pilot)
             return
-    raise AssertionError(f"{text!r} is nowhere on the screen:\n{screen_text(pilot.app)}")
+    raise AssertionError(f"{text!r} is not on the screen:\n{screen_text(pilot.app)}")
 
 
 def pressing(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:

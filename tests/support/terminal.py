@@ -171,7 +171,7 @@ class Terminal:
         deadline = time.monotonic() + PATIENCE
         while not holds():
             if time.monotonic() > deadline:
-                raise AssertionError(f"never saw {what}; the screen was:\n{self.text}")
+                raise AssertionError(f"{what} never appeared; the screen was:\n{self.text}")
             self._read(0.2)
 
     def wait_for(self, *texts: str) -> None:

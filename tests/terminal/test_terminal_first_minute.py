@@ -50,7 +50,7 @@ def memory(*arguments: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_from_nothing_to_the_first_memory(backend: str, home: Path, server: PostgresServer) -> None:
+def test_a_new_user_gets_from_nothing_to_the_first_memory(backend: str, home: Path, server: PostgresServer) -> None:
     is_fresh = backend == BACKENDS[0]
     with Terminal([ZEROCLAW, *ONBOARD], lines=50, fresh=is_fresh) as screen:
         screen.wait_for("(not on PATH)", "Which settings do you want to configure?", "❯ Basics")

@@ -55,7 +55,7 @@ async def test_deleting_all_memories_of_a_session_takes_six_keys(install: DiskIn
     assert sorted(install.contents()) == sorted(key for key, _, _, session in ROWS if session != "telegram_77")
 
 
-async def test_why_a_memory_was_not_recalled_takes_four_keys(install: DiskInstall) -> None:
+async def test_finding_why_a_memory_was_not_recalled_takes_four_keys(install: DiskInstall) -> None:
     """The searched text is a key, not a message, so the message can be typed at once."""
     before, message = install.contents(), "what does she like to eat"
     answer = f"“cutlery” is not in the prompt for “{message}”"

@@ -152,7 +152,7 @@ async def test_each_key_says_that_the_none_backend_stores_nothing(tmp_path: Path
             assert screen.said == 'Not here: Nothing is stored: the backend "none" keeps nothing.'
 
 
-async def test_markdown_says_in_each_room_what_it_lacks_and_its_content_can_be_edited(tmp_path: Path) -> None:
+async def test_markdown_says_in_each_room_what_it_cannot_do_and_can_be_edited(tmp_path: Path) -> None:
     """The same notice is not repeated."""
     async with running(Inspector(tmp_path, notes(tmp_path), embeds=False).app(), WIDE) as screen:
         await screen.press(":re-embed", ":re-embed", ":re-embed")

@@ -94,7 +94,7 @@ async def test_deleting_more_than_ten_safe_memories_takes_two_keys_and_their_num
         assert screen.app.given == [True]
 
 
-async def test_duplicates_are_merged_and_one_plan_deletes_what_is_marked_in_all_kinds(tmp_path: Path) -> None:
+async def test_duplicates_are_merged_and_one_plan_deletes_all_marked_memories(tmp_path: Path) -> None:
     """One of each group of duplicates stays; without marks the row under the cursor is deleted; a secret is masked."""
     async with running(clean_up_app(tmp_path), WIDE) as screen:
         before = await screen.app.keys()

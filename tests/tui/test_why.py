@@ -138,7 +138,7 @@ async def test_a_failure_keeps_the_result_on_screen_and_r_tries_again(
             assert screen.text == before
 
 
-async def test_the_title_is_the_answer_and_every_stage_has_its_line(kitchen: DiskInstall) -> None:
+async def test_the_title_has_the_verdict_and_every_stage_its_line(kitchen: DiskInstall) -> None:
     """Advice is given only if it was tested to help: `w` tries its number at once, and the memory is injected."""
     async with running(kitchen.why("explain", "cutlery"), WIDE) as screen:
         screen.shows("“cutlery” is not in the prompt for “what does she like to eat?”", "Bought new chopsticks")
@@ -224,7 +224,7 @@ async def choose(screen: Screen, name: str) -> None:
         if chosen(screen).startswith(name):
             return
         await screen.press("down")
-    raise AssertionError(f"there is no setting {name}")
+    raise AssertionError(f"no setting is named {name}")
 
 
 def chosen(screen: Screen) -> str:

@@ -199,7 +199,7 @@ async def test_a_hybrid_recall_shows_partial_scores_a_threshold_line_and_reasons
         assert lines_of(rows)[0].split() == ["key", "memory", "final"]
 
 
-async def test_the_bold_number_is_the_one_that_is_compared_with_the_threshold() -> None:
+async def test_the_bold_number_of_a_row_is_the_score_compared_with_the_threshold() -> None:
     """After decay or rerank the earlier score is first; a score that rounds to the threshold has more digits."""
     results = [
         scored(1, 0.9, decayed=0.9, injected=True),

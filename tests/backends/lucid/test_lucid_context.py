@@ -45,7 +45,7 @@ def test_the_context_printed_by_the_program_is_read():
         ("audiovisual", "visual"), ("Recipe", "recipe"), ("", ""),
     ],
 )  # fmt: skip
-def test_a_label_is_a_category(label, category):
+def test_a_label_becomes_a_category(label, category):
     """Labels are case-insensitive; an unknown one becomes its own category, in lower case."""
     assert category_of(label) == category
     assert [row.entry.category for row in read(block(f"- [ {label} ] text"))] == [category]

@@ -50,7 +50,7 @@ async def test_a_hanging_program_is_killed_with_its_children(tmp_path):
         wait_for_end(number)
 
 
-async def test_a_cancelled_call_leaves_nothing_behind(tmp_path):
+async def test_a_cancelled_call_leaves_no_process_or_open_file(tmp_path):
     """The program and its children end, and no file of this process stays open."""
     program = write_program(tmp_path, "hanging")
     before = set(os.listdir("/proc/self/fd"))

@@ -32,7 +32,7 @@ FILES = st.builds(
 CONTENTS = st.sampled_from(
     ("new text", "same", "- bulleted", "wörter", "# no", "two\nlines", "  blanks  ", "caf\udce9")
 )
-DEEDS = st.lists(
+ACTIONS = st.lists(
     st.tuples(st.just("create"), st.sampled_from(("core", "daily")), CONTENTS)
     | st.tuples(st.just("edit"), st.integers(0, 30), CONTENTS)
     | st.tuples(st.just("delete"), st.sets(st.integers(0, 30), min_size=1, max_size=6), st.just("")),
@@ -44,8 +44,8 @@ def files_of(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-async def change(memory: MarkdownMemory, deeds: Sequence[tuple[str, object, str]], journal: JournalRecorder) -> None:
-    for verb, what, content in deeds:
+async def change(memory: MarkdownMemory, actions: Sequence[tuple[str, object, str]], journal: JournalRecorder) -> None:
+    for verb, what, content in actions:
         entries = await memory.list()
         try:
             if verb == "create":
@@ -71,13 +71,13 @@ def written(root: Path, files: dict[str, bytes]) -> MarkdownMemory:
     return MarkdownMemory(root, clock=lambda: NOW)
 
 
-async def run(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, object, str]]) -> None:
+async def run(root: Path, files: dict[str, bytes], actions: Sequence[tuple[str, object, str]]) -> None:
     """Undo everything at once, then redo it."""
     memory = written(root, files)
     await memory.open()
     before = files_of(root)
     done, undone = JournalRecorder(), JournalRecorder()
-    await change(memory, deeds, done)
+    await change(memory, actions, done)
     changed = files_of(root)
     result = await undo(memory, done.changes[::-1], undone)
     assert (result.done, result.conflicts) == (len(done.memories), [])
@@ -86,17 +86,17 @@ async def run(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, ob
     assert files_of(root) == changed
 
 
-async def run_one_by_one(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, object, str]]) -> None:
+async def run_one_by_one(root: Path, files: dict[str, bytes], actions: Sequence[tuple[str, object, str]]) -> None:
     """Undo each change separately, the last first, and then undo each undo."""
     memory = written(root, files)
     await memory.open()
     states, journals = [files_of(root)], []
-    for deed in deeds:
+    for action in actions:
         journals.append(journal := JournalRecorder())
-        await change(memory, [deed], journal)
+        await change(memory, [action], journal)
         states.append(files_of(root))
     undos = []
-    for at in reversed(range(len(deeds))):
+    for at in reversed(range(len(actions))):
         undos.append(undone := JournalRecorder())
         await undo(memory, journals[at].changes[::-1], undone)
         assert files_of(root) == states[at]
@@ -105,14 +105,14 @@ async def run_one_by_one(root: Path, files: dict[str, bytes], deeds: Sequence[tu
         assert files_of(root) == states[at]
 
 
-async def run_by_memories(root: Path, files: dict[str, bytes], deeds: Sequence[tuple[str, object, str]]) -> None:
+async def run_by_memories(root: Path, files: dict[str, bytes], actions: Sequence[tuple[str, object, str]]) -> None:
     """Undo without the saved file bytes restores the memories: the same lines with the same contents."""
     memory = written(root, files)
     await memory.open()
     before = sorted(entry.content for entry in await memory.list())
-    for deed in deeds:
+    for action in actions:
         journal = JournalRecorder()
-        await change(memory, [deed], journal)
+        await change(memory, [action], journal)
         await undo(memory, journal.memories[::-1])
         assert sorted(entry.content for entry in await memory.list()) == before
 
@@ -120,26 +120,26 @@ async def run_by_memories(root: Path, files: dict[str, bytes], deeds: Sequence[t
 TO_AND_FRO = [("edit", 0, "new text"), ("edit", 0, "same"), ("edit", 0, "new text")]
 
 
-@example(core=b"- same\n", daily=None, deeds=TO_AND_FRO)
-@example(core=b"- same\n", daily=None, deeds=TO_AND_FRO * 2)
-@given(core=FILES, daily=FILES | st.none(), deeds=DEEDS)
-def test_undoing_any_changes_restores_every_byte(core, daily, deeds):
+@example(core=b"- same\n", daily=None, actions=TO_AND_FRO)
+@example(core=b"- same\n", daily=None, actions=TO_AND_FRO * 2)
+@given(core=FILES, daily=FILES | st.none(), actions=ACTIONS)
+def test_undoing_any_changes_restores_every_byte(core, daily, actions):
     files = {"MEMORY.md": core} | ({} if daily is None else {"memory/2026-11-21.md": daily})
     for way in (run, run_one_by_one, run_by_memories):
         with tempfile.TemporaryDirectory() as folder:
-            asyncio.run(way(Path(folder), files, deeds))
+            asyncio.run(way(Path(folder), files, actions))
 
 
 THEIRS = b"- written by somebody else"
 
 
-@given(core=FILES, deeds=DEEDS, at=st.integers(0, 30))
-def test_undo_keeps_a_line_written_by_others_and_restores_all_other_lines(core, deeds, at):
+@given(core=FILES, actions=ACTIONS, at=st.integers(0, 30))
+def test_undo_keeps_a_line_written_by_others_and_restores_all_other_lines(core, actions, at):
     async def run(root):
         memory = written(root, {"MEMORY.md": core})
         await memory.open()
         journal = JournalRecorder()
-        await change(memory, [deed for deed in deeds if deed[1] != "daily"], journal)
+        await change(memory, [action for action in actions if action[1] != "daily"], journal)
         lines = (root / "MEMORY.md").read_bytes().split(b"\n")
         lines.insert(at % (len(lines) + 1), THEIRS)
         (root / "MEMORY.md").write_bytes(b"\n".join(lines))

@@ -25,13 +25,13 @@ async def test_a_text_that_postgresql_cannot_store_is_refused_with_a_sentence(dr
     place.make_table("key")
     memory, journal = await opens(), JournalRecorder()
     row = row_of(await create(memory, Draft("other", "c")))
-    for deed in (
+    for action in (
         create(memory, draft, journal),
         fill(memory, [Draft("third", "c"), draft]),
         edit(memory, row, {"content": "a\x00b"}, journal),
     ):
         with pytest.raises(Refused, match="PostgreSQL stores"):
-            await deed
+            await action
     assert (await memory.count(), journal.changes) == (1, [])
 
 
@@ -44,13 +44,13 @@ async def test_a_row_locked_by_another_program_is_reported(place, opens, monkeyp
     try:
         async with other.transaction():
             await other.execute("UPDATE memories SET content = 'theirs'")
-            for deed in (
+            for action in (
                 edit(memory, row, {"content": "mine"}, journal),
                 delete(memory, [row], journal),
                 create(memory, Draft("k", "mine"), journal, replace=True),
             ):
                 with pytest.raises(Locked, match="Another program holds"):
-                    await deed
+                    await action
             # A dry run does not wait for locks.
             assert (await memory.apply([Change(row, None)], journal, dry_run=True)).written == 1
     finally:
@@ -59,14 +59,14 @@ async def test_a_row_locked_by_another_program_is_reported(place, opens, monkeyp
     assert (await row_with_id(memory, row.id)).values["content"] == "theirs"
 
 
-async def while_another_writes(place, statement: str, deed: Coroutine[Any, Any, ApplyResult]) -> ApplyResult:
+async def while_another_writes(place, statement: str, action: Coroutine[Any, Any, ApplyResult]) -> ApplyResult:
     """Return the result of a write that must wait until another program commits this statement."""
     other = await asyncpg.connect(place.url)
     try:
         transaction = other.transaction()
         await transaction.start()
         await other.execute(statement)
-        waiting = asyncio.ensure_future(deed)
+        waiting = asyncio.ensure_future(action)
         while await asyncio.to_thread(place.run, "SELECT count(*) FROM pg_locks WHERE NOT granted") == "0":
             assert not waiting.done()
         await transaction.commit()

@@ -145,14 +145,14 @@ async def test_without_an_embedder_storing_is_refused_and_the_rest_works(server,
         assert why in memory.why_not["vectors"]
         assert any(why in notice for notice in sentences(memory.about.notices))
         row = await row_with_id(memory, "42")
-        for deed in (
+        for action in (
             create(memory, Draft("new", "content"), kept),
             memory.store("new", "content", "core"),
             edit(memory, row, {"content": "new"}, kept),
             memory.make(profile_for(NEWEST)),
         ):
             with pytest.raises(Refused, match=why):
-                await deed
+                await action
         assert kept.changes == []
         found = await recalled(memory, "anything")
         assert (found.entries, found.notes[0][:28]) == ((), "ZeroClaw cannot search here.")

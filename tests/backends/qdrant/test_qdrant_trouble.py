@@ -74,8 +74,8 @@ async def test_a_failing_server_is_reported_when_opened_and_later(server, mode, 
         error = await opened(server.base, seconds=seconds)
         assert (error.exit_code, error.message) == (NOT_REACHABLE, sentence.format(server.base))
         kept = JournalRecorder()
-        for deed in (memory.list(), memory.count(), memory.recall("rust", 3), create(memory, Draft("a", "b"), kept)):
-            assert (await raises(deed, NotReachable)).message == error.message
+        for action in (memory.list(), memory.count(), memory.recall("rust", 3), create(memory, Draft("a", "b"), kept)):
+            assert (await raises(action, NotReachable)).message == error.message
         assert kept.changes == []
         server.mode = "ok"
         assert await memory.count() == 3
@@ -132,8 +132,8 @@ async def test_vectors_of_the_wrong_length_are_reported_and_refused(server):
         assert "has vectors of 16 numbers, not of 8" in sentences(memory.about.notices)[0]
         assert (await memory.health()).findings == sentences(memory.about.notices)
         kept = JournalRecorder()
-        for deed in (create(memory, Draft("a", "b"), kept), memory.store("a", "b", "core"), memory.recall("rust", 3)):
-            error = await raises(deed, Refused)
+        for action in (create(memory, Draft("a", "b"), kept), memory.store("a", "b", "core"), memory.recall("rust", 3)):
+            error = await raises(action, Refused)
             assert "embedding_dimensions to 16" in error.hint
         assert kept.changes == []
 

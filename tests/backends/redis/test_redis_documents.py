@@ -92,13 +92,13 @@ async def test_values_that_are_not_memories_are_reported_and_never_touched(memor
     )
     assert [entry.key for entry in await memory.list()] == ["good"]
     for key in ("number", "hash"):
-        for deed in (
+        for action in (
             create(memory, Draft(key, "text")),
             memory.store(key, "text", "core"),
             edited(memory, "id-good", JournalRecorder(), key=key),
         ):
             with pytest.raises(Refused, match="is not a memory"):
-                await deed
+                await action
         assert await memory.get(key) is None
         assert not await memory.forget(key)
     assert [server.say(f"DUMP memory:{key}") for key in (*strange, "hash")] == before

@@ -22,8 +22,8 @@ def opened(url: str) -> Any:
     return RedisMemory(url).open()
 
 
-async def error_of(deed: Any, kind: type[InspectorError] = NotReachable, code: int = 3) -> str:
-    error = await failure_of(deed, WRONG, PASSWORD, "redis://", kind=kind)
+async def error_of(action: Any, kind: type[InspectorError] = NotReachable, code: int = 3) -> str:
+    error = await failure_of(action, WRONG, PASSWORD, "redis://", kind=kind)
     assert (error.exit_code, error.__cause__) == (code, None)
     return error.message
 

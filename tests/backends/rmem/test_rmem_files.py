@@ -28,7 +28,7 @@ async def test_each_version_is_recognised_by_its_tables(tmp_path, opened, versio
     assert bees.category == ("personal" if version == "0.3.0" else "misc")
 
 
-async def test_rows_are_memories(memory):
+async def test_rows_of_all_tables_are_memories(memory):
     """Current texts are memories, earlier texts are superseded by them, and relations have their own kind."""
     entries = {entry.key: entry for entry in (await entries_of(memory, EVERYTHING))}
     bread, white = entries[BREAD_KEY], entries[WHITE_KEY]

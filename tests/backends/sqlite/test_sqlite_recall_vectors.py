@@ -94,7 +94,7 @@ async def test_cached_vectors_are_found_by_the_hash_of_the_text(path, memory):
     assert await cached_vector(memory, "\ud800") is None
 
 
-async def test_closing_ends_searches_and_loading(tmp_path):
+async def test_closing_the_store_ends_searches_and_loading(tmp_path):
     rows = ({"content": f"rust {at % 97} word{at}", "embedding": blob(at, 1)} for at in range(4_000))
     async with opened_memory(SqliteMemory(make(tmp_path / "brain.db", "G4", rows))) as memory:
         waiting = asyncio.ensure_future(recalled(memory, query="rust"))

@@ -25,7 +25,7 @@ LATER = "2026-12-31T00:00:00+00:00"
         (None, None), (7, None),
     ],
 )  # fmt: skip
-def test_kinds_are_decoded_as_zeroclaw_does(stored, kind):
+def test_kinds_are_decoded_as_by_zeroclaw(stored, kind):
     assert kind_from(stored) == kind
 
 

@@ -33,7 +33,7 @@ TWO = Vector(small_store.blob(0.0, 1.0), "openai", "small")
         ("G4", {"namespace": "default", "importance": 0.5, "pinned": 0, "kind": None, "tenant_id": None}),
     ],
 )
-async def test_storing_a_key_again_overwrites_as_zeroclaw_does(generation, reset, make_store):
+async def test_storing_a_key_again_overwrites_as_in_zeroclaw(generation, reset, make_store):
     said = {"namespace": "work", "importance": 0.9, "pinned": 1, "kind": '"episodic"', "tenant_id": "t"}
     row = {"key": "k", "content": "old words", "session_id": "s", "embedding": ONE.data}
     row |= {name: said[name] for name in reset}
@@ -91,7 +91,7 @@ async def test_without_a_default_agent_one_must_be_given(make_store):
     ("name", "value"),
     [("embedding_model", "large"), ("embedding_provider", "custom:x"), ("embedding_dimensions", "1536")],
 )
-async def test_a_vector_of_another_model_than_the_stores_is_left_out_with_a_note(name, value, make_store):
+async def test_a_vector_of_a_model_other_than_the_stores_is_dropped_with_a_note(name, value, make_store):
     path = make_store([{"content": "old", "embedding": ONE.data}])
     identity = {"embedding_model": "small", "embedding_provider": "openai", "embedding_dimensions": "2"}
     for each in identity.items():
@@ -107,7 +107,7 @@ async def test_a_vector_of_another_model_than_the_stores_is_left_out_with_a_note
 
 
 @pytest.mark.parametrize(("generation", "stored"), [("G2", "tg_é: 1.2"), ("G3", "tg_é__1_2"), ("G4", "tg_é__1_2")])
-async def test_session_ids_are_stored_as_this_zeroclaw_writes_them(generation, stored, make_store):
+async def test_session_ids_are_stored_in_the_format_of_the_version(generation, stored, make_store):
     async with opened(make_store([{}], generation)) as memory:
         written = await create(memory, Draft("k", "c", session_id="tg_é: 1.2"))
         assert written.rows[0].values["session_id"] == stored

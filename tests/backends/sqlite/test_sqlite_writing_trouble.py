@@ -26,13 +26,13 @@ async def fails(memory, kind, match):
     before, journal = everything(memory.path), JournalRecorder()
     row = await row_with_id(memory, "id-000")
     stamps = await versions(memory, MemoryFilter())
-    for deed in (
+    for action in (
         lambda: create(memory, Draft("new", "words " * 2000), journal),
         lambda: edit(memory, row, {"content": "words " * 2000}, journal),
         lambda: delete(memory, stamps, journal),
     ):
         with pytest.raises(kind, match=match) as caught:
-            await deed()
+            await action()
     assert everything(memory.path) == before
     return caught.value
 
@@ -118,8 +118,8 @@ async def test_a_missing_trigger_stops_every_write_until_it_is_repaired(generati
         assert len(hits(path, ["charlie"])["charlie"]) == 1
 
 
-@pytest.mark.parametrize("deed", ["create", "update", "remove", "revert"])
-async def test_a_file_migrated_by_zeroclaw_is_written_in_its_new_schema(deed, make_store):
+@pytest.mark.parametrize("action", ["create", "update", "remove", "revert"])
+async def test_a_file_migrated_by_zeroclaw_is_written_in_its_new_schema(action, make_store):
     path = make_store([{"content": "alpha"}, {"content": "bravo"}], "G3")
     journal, removed = JournalRecorder(), JournalRecorder()
     async with opened(path) as memory:
@@ -127,7 +127,7 @@ async def test_a_file_migrated_by_zeroclaw_is_written_in_its_new_schema(deed, ma
         row, stamps = await row_with_id(memory, "id-000"), await versions_at(memory, [1])
         for column in MIGRATION:
             small_store.change(path, f"ALTER TABLE memories ADD COLUMN {column}")
-        match deed:
+        match action:
             case "create":
                 await create(memory, Draft("k", "c"), journal)
                 assert journal.changes[0].after.values["pinned"] == 0

@@ -199,7 +199,7 @@ ROW = st.fixed_dictionaries(
     cutoffs=st.dictionaries(st.sampled_from(["core", "daily"]), st.sampled_from(["2026-01-02", "2026-01-03"])),
     oldest=st.booleans(),
 )
-async def test_the_plan_has_the_rows_that_zeroclaws_statements_delete(tmp_path_factory, rows, budget, cutoffs, oldest):
+async def test_the_plan_has_the_rows_that_zeroclaw_would_delete(tmp_path_factory, rows, budget, cutoffs, oldest):
     """The plan is compared with a simple model that deletes one row at a time and counts again."""
     path = small_store.make(tmp_path_factory.mktemp("rows") / "brain.db", "G4", rows)
     budgets = {"core": Budget(budget[0], budget[1]), "daily": Budget(budget[2])}

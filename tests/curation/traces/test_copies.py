@@ -144,7 +144,7 @@ async def _found(place: Install) -> dict[str, list[TextPlace]]:
         return by_kind
 
 
-async def test_unreadable_places_are_reported(place):
+async def test_unreadable_files_are_reported(place):
     """Damaged databases, a log without an index, folders: each is reported with its reason, and the others are read.
 
     Reading that log would create a file beside another program's database.
@@ -172,7 +172,7 @@ async def test_unreadable_places_are_reported(place):
     assert not other.with_name("discord.db-shm").exists()
 
 
-async def test_notes_of_the_store_itself_are_no_copies(place):
+async def test_notes_of_the_store_itself_are_not_copies(place):
     """In Markdown the same text on another line is another memory; agents' folders also belong to the store."""
     place.configure(backend="markdown")
     place.database.unlink()

@@ -91,7 +91,7 @@ async def test_overwriting_a_row_removes_the_vector_of_its_old_text(tmp_path):
     for file in files:
         await imported(here, file, "overwrite")
         async with opened(here) as library:
-            found.append(await row_with_id(library.memory, "changed") or pytest.fail("it has gone"))
+            found.append(await row_with_id(library.memory, "changed") or pytest.fail("the memory is missing"))
     first, row = found
     assert (first.handle, first.values["embedding"], first.values["importance"]) == (2, blob(3, 4), 0.1)
     assert (row.values["content"], row.values["embedding"], row.values["importance"]) == ("newest", None, 0.1)

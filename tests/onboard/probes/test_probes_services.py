@@ -122,7 +122,7 @@ def test_an_answer_of_the_embedding_endpoint_is_good_or_names_what_is_wrong(
     assert {path for path, _, _ in endpoint.requests} <= {"/v1/embeddings"}
 
 
-def test_our_own_provider_is_not_tested(tmp_path: Path) -> None:
+def test_the_built_in_provider_is_not_tested(tmp_path: Path) -> None:
     local = '[memory]\nbackend = "sqlite"\nauto_save = true\nembedding_provider = "local"\n'
     assert probed("embedding", make_answers(tmp_path / "config", local)).verdict == "not tested"
 

@@ -176,7 +176,7 @@ QUERIES = ("rust", "what does she like to eat", "four five TMUX", "coffee in the
 
 
 @pytest.mark.parametrize("version", ["0.7.5", "0.8.3", "0.8.4"])
-async def test_the_store_confirms_all_advice(version: str, tmp_path: Path) -> None:
+async def test_following_any_advice_recalls_the_memory(version: str, tmp_path: Path) -> None:
     """Each advice is followed as a user would, and the store recalls the memory."""
     memory = SqliteMemory(golden.database("0.8.4" if version > "0.8" else version, "brain.db", tmp_path))
     await memory.open()
