@@ -15,10 +15,7 @@ from support.http_endpoints import serving
 from support.test_embedder import embed
 
 VERSIONS = ("0.1.7", "0.7.5", "0.8.3", "0.8.4")
-DATABASES = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense.db"}
 PARTS = ("runs", "namespaced", "window")
-# In 0.1.7 a tie cut before the session filter makes the remaining rows a matter of chance.
-CHANCE_RUNS = 2
 
 Settings = tuple[str, float, float, str]
 
@@ -75,15 +72,6 @@ def _answered(
         yield run, [(result["id"], result["score"]) for result in document["results"]]
 
 
-def _equal_up_to_ties(found: list[tuple[str, Any]], recorded: list[tuple[str, Any]], limit: int) -> bool:
-    """Whether scores are equal, and ids within each group of ties except the one cut by the limit."""
-    if [score for _, score in found] != [score for _, score in recorded]:
-        return False
-    cut = recorded[-1][1] if len(recorded) == limit else None
-    whole = [[pair for pair in pairs if pair[1] != cut] for pairs in (found, recorded)]
-    return set(whole[0]) == set(whole[1])
-
-
 def _by_settings(runs: list[dict[str, Any]]) -> Iterator[tuple[Settings, list[dict[str, Any]]]]:
     for settings in sorted({_settings(each) for each in runs}):
         yield settings, [each for each in runs if _settings(each) == settings]
@@ -93,15 +81,15 @@ def _by_settings(runs: list[dict[str, Any]]) -> Iterator[tuple[Settings, list[di
 def test_a_batch_equals_the_recorded_runs(run: Command, endpoint: str, version: str, tmp_path: Path) -> None:
     by_chance = 0
     for settings, runs in _by_settings(golden.runs(version, "recall_runs")["runs"]):
-        database = golden.database(version, DATABASES[settings[0]], tmp_path)
+        database = golden.database(version, golden.DATABASES[settings[0]], tmp_path)
         install = _install(tmp_path / "-".join(map(str, settings)), database, settings, endpoint)
         for asked, found in _answered(run, install, version, runs):
             expected = [(entry_id, score) for entry_id, score in asked["results"]]
             if version != "0.1.7":
                 assert found == expected, asked
             else:
-                by_chance += not _equal_up_to_ties(found, expected, asked["limit"])
-    assert by_chance <= CHANCE_RUNS
+                by_chance += not golden.equal_up_to_ties(found, expected, asked["limit"])
+    assert by_chance <= golden.CHANCE_RUNS
 
 
 @pytest.mark.parametrize("version", VERSIONS[1:])

@@ -18,21 +18,10 @@ MIGRATED = (
     ("0.8.3", "migrated_v075_runs", "migrated_from_v075.db"),
     ("0.8.4", "migrated_runs", "migrated_from_v017.db"),
 )
-# In 0.1.7 a tie cut before the session filter makes the remaining rows a matter of chance.
-CHANCE_RUNS = 2
 
 
 def _pairs(found: StoreRecall) -> list[tuple[str, float | None]]:
     return [(scored.entry.id, scored.score) for scored in found.entries]
-
-
-def _equal_up_to_ties(found: list[tuple[str, Any]], recorded: list[tuple[str, Any]], limit: int) -> bool:
-    """Whether scores are equal, and ids within each group of ties except the one cut by the limit."""
-    if [score for _, score in found] != [score for _, score in recorded]:
-        return False
-    cut = recorded[-1][1] if len(recorded) == limit else None
-    whole = [[pair for pair in pairs if pair[1] != cut] for pairs in (found, recorded)]
-    return set(whole[0]) == set(whole[1])
 
 
 @pytest.mark.parametrize("version", [version for version in VERSIONS if golden.has(version, "brain.db")])
@@ -49,12 +38,12 @@ async def test_recall_equals_the_recorded_runs(version, tmp_path):
             expected = [(entry_id, score) for entry_id, score in run["results"]]
             if version != "0.1.7":
                 assert _pairs(found) == expected, run
-            elif not _equal_up_to_ties(_pairs(found), expected, run["limit"]):
+            elif not golden.equal_up_to_ties(_pairs(found), expected, run["limit"]):
                 by_chance.append(run)
             assert any("refuses this query" in note for note in found.notes) == run["keyword_error"], run
             if found.mode == "like" and found.entries:
                 assert run["like_fallback"], run
-    assert len(by_chance) <= CHANCE_RUNS
+    assert len(by_chance) <= golden.CHANCE_RUNS
     assert all(run["session"] and run["distinct_orders"] > 1 for run in by_chance)
 
 
