@@ -31,7 +31,7 @@ class CancellableTask:
 
     def __init__(self) -> None:
         self.ending: asyncio.Future[Any] | None = None
-        """Done when the thread is, once the work has begun."""
+        """Done when the thread has ended; None before the work starts."""
         self._is_cancelled = threading.Event()
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
@@ -73,9 +73,9 @@ async def run_cancellable(work: Callable[..., Answer], *arguments: Any) -> Answe
 
 
 class ReadWorkerPool:
-    """Work that reads one database, each piece on a thread, with a connection that no other piece uses.
+    """Runs reads of one database, each on a thread with a connection of its own.
 
-    One connection stays open for the next piece: a new one would read the schema and every page again.
+    One connection stays open for the next read: a new one would read the schema and every page again.
     """
 
     def __init__(self, path: Path) -> None:
@@ -116,7 +116,7 @@ class ReadWorkerPool:
             self._running.remove(task)
 
     def _connection(self) -> tuple[FileIdentity | None, ReadOnlyConnection]:
-        """The one that is open, unless another file has taken the place of its own; else a new one."""
+        """Take the idle connection if its file is still the one at the path, else open a new one."""
         file = file_identity(self._path)
         # Threads may ask at the same time.
         with suppress(IndexError):
@@ -153,7 +153,7 @@ async def read_in_thread(path: Path, work: Callable[[sqlite3.Connection], Answer
 
 
 async def wait_until_done(running: asyncio.Future[Answer], stop: Callable[[], None]) -> Answer:
-    """Give the result of work that must not be left half done: cancelled, it is asked to stop and waited for."""
+    """Give the result of work that must not be abandoned: if cancelled, call `stop` and wait until the work ends."""
     cancelled: asyncio.CancelledError | None = None
     while not running.done():
         try:

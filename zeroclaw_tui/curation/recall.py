@@ -69,18 +69,18 @@ async def recall_steps(
 
 
 async def _recalled(library: Library, trial: Trial, found: QueryVector) -> RecallResult:
-    """The recall with this vector: the store's hits for each session scope, decided."""
+    """Answer a recall with this query vector."""
     about = library.memory.about
     if about.program is not None:
         trial = for_other_program(trial)
-    # Cut stages would lack what moves up in place of memories that are left out by their time.
+    # Memories created later are left out; what moves up in their place may be behind the limits of the statements.
     gathered = await _gathered(library, trial, found, deep=bool(trial.request.created_until))
     result = _with_none_injected(await gathered.replay(trial), about.not_read_because)
     return replace(result, not_read_because=about.not_read_because, program=about.program)
 
 
 def _with_none_injected(result: RecallResult, reason: str | None) -> RecallResult:
-    """The result without a memory in the prompt, where there is a reason for that."""
+    """Mark every memory as not injected, if there is a reason for it."""
     if not reason:
         return result
     stop = Stop("recall", reason)
@@ -126,7 +126,7 @@ async def text_vector(library: Library, text: str) -> np.ndarray | None:
 
 
 async def _cached(library: Library, text: str) -> np.ndarray | None:
-    """The vector that the store has of a text, if its length fits."""
+    """The vector that the store has cached for a text, if it has the embedder's length."""
     cached, embedder = await cached_vector(library.memory, text), library.embedder
     return cached if cached is not None and embedder is not None and len(cached) == embedder.dimensions else None
 
@@ -140,7 +140,7 @@ class QueryVector(NamedTuple):
 
 
 async def _query_vector(library: Library, trial: Trial) -> QueryVector:
-    """The query's vector where this recall uses one."""
+    """Look up the query's vector, if this recall uses one."""
     has_embedder, has_vectors = library.embedder is not None, "vectors" not in library.memory.why_not
     if not uses_vector(library, trial) or not (has_embedder or has_vectors):
         # A store without vectors says so in its notices, not at every recall.
@@ -158,11 +158,11 @@ async def _query_vector(library: Library, trial: Trial) -> QueryVector:
 
 @dataclass(slots=True)
 class GatheredEvidence:
-    """What the store found for a query, and the rows read so far. A trial that `serves` refuses needs another one."""
+    """What the store found for a query, and the rows read so far; trials that `serves` refuses need a new search."""
 
     library: Library
     evidence: tuple[Evidence, ...]
-    """One for each session scope of the recall; what is uncut serves them all."""
+    """One for each session scope of the recall; evidence without limits is the same for all of them."""
     found: QueryVector
     rows: dict[Handle, MemoryEntry] = field(default_factory=dict)
     missing: set[Handle] = field(default_factory=set)
@@ -173,7 +173,7 @@ class GatheredEvidence:
         return serves(self.evidence, trial)
 
     async def record(self, trial: Trial, entry: MemoryEntry) -> Record:
-        """The way of one memory (with its whole content) through that recall."""
+        """Record what each stage of the recall does with one memory, which has its whole content."""
         memory = self.library.memory
         no_vector = (self.library.why_no_vectors or "it is not available").removeprefix("keyword only: ").rstrip(".")
         facts = StoreFacts(memory.name, memory.about.rule or OwnRule(), "sessions" not in memory.why_not, no_vector)
@@ -190,7 +190,7 @@ class GatheredEvidence:
         return await asyncio.to_thread(answer, answered, self.rows)
 
     def _answer_from_rows(self, trial: Trial) -> Answer | Decision:
-        """The answer, or only the decision where rows have to be read first: each thread costs a millisecond."""
+        """Answer the trial, or only decide it if rows must be read first; one thread, as each costs a millisecond."""
         decision = decide(self.evidence, trial)
         return decision if self._unread(decision) else answer(decision, self.rows)
 
@@ -198,7 +198,7 @@ class GatheredEvidence:
         return [handle for handle in decision.wanted if handle not in self.rows and handle not in self.missing]
 
     async def replay(self, trial: Trial) -> RecallResult:
-        """Decide the recall as the trial has it; what is not read yet is read."""
+        """Answer the recall of a trial; rows that were not read yet are read from the store."""
         answered = await self._answer(trial)
         trial, settings = answered.decision.trial, answered.decision.trial.settings
         found = self._vector_for(trial)
@@ -220,7 +220,7 @@ class GatheredEvidence:
         )
 
     def notes_on(self, answered: Answer) -> tuple[str, ...]:
-        """Sentences on what a recall lacks or leaves out."""
+        """Describe what the recall could not use or left out."""
         note = self._vector_for(answered.decision.trial).note
         return (*filter(None, [note]), *answered.decision.notes)
 
@@ -243,7 +243,7 @@ async def gather_evidence(library: Library, trial: Trial) -> GatheredEvidence:
 
 
 async def _gathered(library: Library, trial: Trial, found: QueryVector, *, deep: bool) -> GatheredEvidence:
-    """Evidence for each session scope. With `deep` it is uncut: hits of stages serve all scopes then."""
+    """Gather evidence for each session scope; with `deep` it has no limits, and hits of stages serve all scopes."""
     scopes, evidence = trial.request.scopes, list[Evidence]()
     while len(evidence) < len(scopes):
         request = store_request(trial, scopes[len(evidence)])

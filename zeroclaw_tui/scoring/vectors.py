@@ -87,7 +87,7 @@ class QueryVector:
         return rough
 
     def candidates(self, rough: np.ndarray, count: int, floor: float = 0.0) -> np.ndarray:
-        """Find the positions that may be among the `count` best with a cosine above `floor`, in ascending order."""
+        """Find the positions of rows that may be among the `count` best above `floor`, in ascending order."""
         import numpy as np
 
         # A comparison with NaN is false, so such a row stays.
@@ -151,7 +151,7 @@ def _rough_norms(vectors: np.ndarray) -> np.ndarray:
 
 
 class Nearest:
-    """The best rows of vectors that come in blocks; none of the vectors stays in memory."""
+    """Finds the best rows of vectors that come in blocks, and keeps none of the vectors in memory."""
 
     def __init__(self, query: QueryVector, count: int) -> None:
         import numpy as np

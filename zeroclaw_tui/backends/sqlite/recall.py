@@ -1,4 +1,4 @@
-"""What a recall looks at in a database: its conditions in SQL, the hits of every stage, cut or uncut, their rows."""
+"""Read what a recall needs from a database: the hits of every stage and their rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NEWEST_FIRST = "ORDER BY m.updated_at DESC"
 # `ORDER BY rank` sorts every hit before the first comes out, and a join looks every hit up in the table.
 _JOINED = "memories_fts AS f JOIN memories AS m ON m.rowid = f.rowid"
 _WHOLE_FROM = 4
-"""Where more than one row in so many is a hit, all are read in one pass."""
+"""If more than one row in this many is a hit, all rows are read in one pass."""
 _MOST_KNOWN = 20_000
 """How many rows are remembered for the next recall."""
 _SWALLOWED = ("SQLITE_ERROR", "SQLITE_CORRUPT_VTAB")
@@ -44,13 +44,13 @@ _SWALLOWED = ("SQLITE_ERROR", "SQLITE_CORRUPT_VTAB")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlScope(Scope):
-    """A request as this database and this profile serve it; `asked` is it as it was asked."""
+    """The part of a request that this database and this profile can serve; `asked` is the whole request."""
 
     schema: Schema
     asked: RecallRequest
 
     def with_agents(self, connection: sqlite3.Connection) -> SqlScope:
-        """The same with the ids of the request's agents and the number of rows, where they are needed."""
+        """Add the ids of the request's agents and the number of rows, if the request names agents."""
         if self.request.agents is None:
             return self
         known = {alias: agent for agent, alias in aliases_of(connection).items()}
@@ -59,7 +59,7 @@ class SqlScope(Scope):
         return replace(self, agent_ids=ids, store_rows=connection.execute(_COUNT).fetchone()[0])
 
     def keyword_select(self) -> SqliteSelect:
-        """What the FTS statement restricts besides the words: nothing before 0.8.4."""
+        """Select the rows that the FTS statement may match: all rows before 0.8.4."""
         select = SqliteSelect(self.schema)
         if self.profile.filters_in_sql:
             if self.vector_live:
@@ -68,7 +68,7 @@ class SqlScope(Scope):
         return select
 
     def vector_select(self) -> SqliteSelect:
-        """Which of the rows with a vector the vector stage scans."""
+        """Select the rows with a vector that the vector stage scans."""
         select = SqliteSelect(self.schema)
         select.also("m.embedding IS NOT NULL")
         self._add_session(select, durable=self.profile.filters_in_sql)
@@ -77,7 +77,7 @@ class SqlScope(Scope):
         return select
 
     def recent_select(self) -> SqliteSelect:
-        """Which rows the list of the newest takes, whoever's they are."""
+        """Select the rows that the list of the newest may return, of all agents."""
         select = SqliteSelect(self.schema)
         self._add_not_superseded(select)
         self._add_session(select, durable=False)
@@ -85,7 +85,7 @@ class SqlScope(Scope):
         return select
 
     def like_select(self, search: keywords.LikeSearch) -> SqliteSelect:
-        """Which rows the LIKE fall-back takes; sessions are sorted out afterwards."""
+        """Select the rows that the LIKE fall-back may return; the filter by session comes afterwards."""
         select = SqliteSelect(self.schema)
         self._add_not_superseded(select)
         # 0.5.5 and 0.5.6 forgot the brackets, so there a time bound restricts only the last word.
@@ -220,7 +220,7 @@ def _refusals(scope: SqlScope) -> Iterator[list[str]]:
 
 
 def gather(scope: SqlScope, vectors: Hits, rows: RowTable | None, connection: sqlite3.Connection) -> StageEvidence:
-    """Gather the whole evidence for a query; `rows` is the table of all rows where that is known."""
+    """Gather the evidence for a query without any limits; `rows` is the table of all rows if it was read before."""
     import numpy as np
 
     nothing = np.zeros(0, dtype=np.int64)
@@ -249,9 +249,10 @@ def gather_cut(
     known: KnownRows,
     connection: sqlite3.Connection,
 ) -> StageEvidence:
-    """Gather what one recall looks at: hits that its statements cut to 2 x the limit, the LIKE fall-back only where
-    nothing else is left, and the rows it returns with their whole content. `known` are rows of this state of the
-    database; those that are read come to it."""
+    """Gather the evidence for one recall: at most 2 x the limit hits a stage, and the returned rows with their content.
+
+    The LIKE fall-back is searched only if no other hit is left. `known` caches the rows of this state of the database.
+    """
     import numpy as np
 
     recent = np.zeros(0, dtype=np.int64)
@@ -269,7 +270,7 @@ def gather_cut(
 
 
 def _evidence(scope: SqlScope, keyword: Hits, vectors: Hits, rows: RowTable, recent: np.ndarray) -> StageEvidence:
-    """The hits of both stages whose rows are there."""
+    """Make evidence of the hits of both stages whose rows exist."""
     has_row, vector_has_row = (_are_among(hits.handles, rows.handles) for hits in (keyword, vectors))
     return StageEvidence(
         query=scope.request.query,
@@ -290,7 +291,7 @@ def _evidence(scope: SqlScope, keyword: Hits, vectors: Hits, rows: RowTable, rec
 
 
 def _with_like(connection: sqlite3.Connection, scope: SqlScope, evidence: StageEvidence) -> StageEvidence:
-    """The same with all that the LIKE fall-back finds, in place of the hits that were all dropped."""
+    """Replace the hits, all of which were filtered out, by the rows that the LIKE fall-back finds."""
     nothing = Hits.from_pairs()
     like, facts = _like(connection, scope)
     return replace(
@@ -314,7 +315,7 @@ def _newest(connection: sqlite3.Connection, select: SqliteSelect, limit: int) ->
 
 
 def _like(connection: sqlite3.Connection, scope: SqlScope) -> tuple[np.ndarray, LikeEvidence | None]:
-    """The rows that hold a word, newest first, and what else the fall-back looks at."""
+    """Find the rows that contain a word, newest first, and the facts that the fall-back decides by."""
     import numpy as np
 
     search, schema = keywords.like_search(scope.request.query, scope.profile), scope.schema
@@ -360,14 +361,14 @@ def _like_order(connection: sqlite3.Connection, scope: SqlScope, search: keyword
 
 
 def _any_word(select: SqliteSelect, search: keywords.LikeSearch, patterns: Sequence[str]) -> str:
-    """What holds for a row that has one of the words."""
+    """Write the condition that a row contains one of the words."""
     escape = r" ESCAPE '\'" if search.escapes else ""
     places = map(select.place, patterns)
     return " OR ".join(f"(m.content LIKE {place}{escape} OR m.key LIKE {place}{escape})" for place in places)
 
 
 def _read_rows(schema: Schema, rowids: Sequence[int], connection: sqlite3.Connection) -> list[MemoryEntry]:
-    """Rows with their whole content, in that order; rows that are not there are left out."""
+    """Read rows with their whole content, in this order; rows that no longer exist are skipped."""
     columns, entry_from = SqliteSelect(schema).reading("entry")
     statement = f"SELECT {columns} FROM memories AS m WHERE {_AMONG}"
     entries = {row[0]: entry_from(row) for row in connection.execute(statement, (json.dumps(rowids),))}
@@ -375,7 +376,7 @@ def _read_rows(schema: Schema, rowids: Sequence[int], connection: sqlite3.Connec
 
 
 def _are_among(handles: np.ndarray, ascending: np.ndarray) -> np.ndarray:
-    """Which handles are among others. np.isin and np.unique would import numpy.ma, half the cost of NumPy itself."""
+    """Whether each handle is among the others. np.unique would import numpy.ma, half the cost of NumPy itself."""
     import numpy as np
 
     places = np.searchsorted(ascending, handles)
@@ -385,12 +386,12 @@ def _are_among(handles: np.ndarray, ascending: np.ndarray) -> np.ndarray:
 
 
 def _rows(connection: sqlite3.Connection, schema: Schema, hits: Sequence[np.ndarray], known: KnownRows) -> RowTable:
-    """The row table of these hits, or of all rows where that is the quicker way."""
+    """Read the row table of these hits, or of all rows if that is faster."""
     import numpy as np
 
     found = np.sort(np.concatenate(hits))
     handles = found[np.diff(found, prepend=found[:1] - 1) != 0]
-    # At least as many rows as there are, and known at once.
+    # The highest rowid is at least the number of rows, and SQLite finds it without a scan.
     (store_rows,) = connection.execute("SELECT coalesce(max(rowid), 0) FROM memories").fetchone()
     select = SqliteSelect(schema)
     names = ("id", "created_at", "session_id", "category", "agent_id", "namespace", "superseded_by")

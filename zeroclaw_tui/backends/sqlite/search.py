@@ -29,13 +29,13 @@ _OF_LENGTH = "FROM memories WHERE typeof(embedding) = 'blob' AND length(embeddin
 
 
 class SqliteSearch:
-    """The searches of one open store, and what they know for the next search.
+    """Searches one open store, and caches its vectors and rows until another program writes.
 
-    The first search of vectors reads through the file; from the second on the vectors stay in memory, those of one
-    length at a time, until another program writes. Loading takes half a second for 100,000 rows.
+    The first search by vector reads through the file. The second loads all vectors of the query's length into memory,
+    which takes half a second for 100,000 rows.
 
-    `version` is that of the database now. The searches raise InspectorError kinds, and SearchInterrupted if the store
-    is closed in the meantime.
+    `version` is the current version of the database. The searches raise InspectorError kinds, and SearchInterrupted if
+    the store is closed while they run.
     """
 
     def __init__(self, reads: ReadWorkerPool, schema: Schema) -> None:
@@ -44,7 +44,7 @@ class SqliteSearch:
         self._one_at_a_time = asyncio.Lock()
         self._is_first = True
         self._version: int | None = None
-        """Of the database that what follows was read from."""
+        """The version of the database that the following attributes were read from."""
         self._all_rows: RowTable | None = None
         self._known_rows: KnownRows = {}
         self._index: VectorIndex | None = None
@@ -52,7 +52,7 @@ class SqliteSearch:
     async def gathered(
         self, trial: Trial, query_vector: np.ndarray | None, version: int, *, deep: bool
     ) -> StageEvidence:
-        """The hits of the stages and what the filters look at: all, or cut as ZeroClaw's statements cut them."""
+        """Gather the hits of every stage and their rows: all with `deep`, else what ZeroClaw's statements return."""
         mode, is_listing = mode_in(trial.settings, trial.profile), lists_recent(trial.request.query, trial.profile)
         vector = None if mode == "bm25" else query_vector
         scope = scope_of(trial.request, trial.profile, self._schema, vector_live=vector is not None)
@@ -86,9 +86,9 @@ class SqliteSearch:
         )
 
     async def near(self, to: Handle | np.ndarray, count: int, version: int) -> Near | None:
-        """Find the rows nearest to the vector of the row at a handle, or to a vector; None without a vector.
+        """Find the rows of all agents nearest to a vector, or to the vector of the row with this handle.
 
-        They may be anyone's.
+        None if that row has no vector.
         """
 
         from zeroclaw_tui.scoring.neighbours import Near, Neighbour
@@ -106,13 +106,13 @@ class SqliteSearch:
         return await self._run(find, version)
 
     async def _run(self, work: Callable[[sqlite3.Connection], T], version: int) -> T:
-        """Work on one state of the database, after every earlier search."""
+        """Run the work in one read transaction, after all earlier searches."""
 
         def run(connection: sqlite3.Connection) -> T:
             if version != self._version:
                 self._version, self._all_rows, self._index = version, None, None
                 self._known_rows.clear()
-            # All statements see one state of the database until the connection is closed.
+            # All statements of the work see the same state of the database.
             connection.execute("BEGIN")
             return work(connection)
 
@@ -122,8 +122,10 @@ class SqliteSearch:
     def _nearest(
         self, query: np.ndarray, count: int, select: SqliteSelect, connection: sqlite3.Connection
     ) -> tuple[Hits, int]:
-        """The best rows among those with a vector that a SELECT leaves, and with how many vectors the query was
-        compared; the order in which SQLite reads the rows in ZeroClaw's statement decides between ties."""
+        """Find the best rows of a SELECT that have a vector, and count the vectors that the query was compared with.
+
+        Rows with equal scores keep the order in which SQLite reads them in ZeroClaw's statement.
+        """
         if self._is_first:
             self._is_first = False
             nearest, compared = Nearest(QueryVector(query), count), 0
@@ -136,17 +138,17 @@ class SqliteSearch:
         import numpy as np
 
         index, positions = self._current_index(len(query), connection), None
-        # One condition is that there is a vector.
+        # The first condition is that the row has a vector.
         if len(select.conditions) > 1:
             found = connection.execute(select.statement("m.rowid"), select.values)
             positions = index.positions(np.fromiter((rowid for (rowid,) in found), dtype=np.int64))
         return Hits(*index.search(query, count, positions)), len(index)
 
     def _current_index(self, dimensions: int, connection: sqlite3.Connection) -> VectorIndex:
-        """The vectors of this length as they are now."""
+        """Give all vectors of this length, loaded from the database where they are not in memory."""
         if self._index is not None and dimensions == self._index.dimensions:
             return self._index
-        # The old ones make room first.
+        # Frees the memory of the old index before the new one is loaded.
         self._index = None
         (count,) = connection.execute(f"SELECT count(*) {_OF_LENGTH}", (dimensions,)).fetchone()
         index = VectorIndex(dimensions, count)
@@ -158,7 +160,7 @@ class SqliteSearch:
 
 
 def _block(rows: Sequence[tuple[int, bytes]], dimensions: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rowids and vectors of this length; a trailing part of a number is ignored."""
+    """Pick the rows whose vectors have this length; bytes after the last whole number are ignored."""
     import numpy as np
 
     size = dimensions * 4
@@ -175,7 +177,7 @@ def _vector_of(handle: Handle, connection: sqlite3.Connection) -> np.ndarray | N
 
 
 def numbers_of(blob: bytes) -> np.ndarray:
-    """A stored vector; a trailing part of a number is ignored."""
+    """Convert a stored vector; bytes after the last whole number are ignored."""
     import numpy as np
 
     return np.frombuffer(blob, dtype="<f4", count=len(blob) // 4).astype(np.float32)
