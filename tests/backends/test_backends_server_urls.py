@@ -9,7 +9,7 @@ import pytest
 from support.memories import UsageError
 from support.places import CONFIRMED, READ_ONLY, MemoryConfig, OpenOptions, store_to_confirm, without_password
 
-from zeroclaw_tui.cli.health import settings_shown
+from zeroclaw_tui.cli.health import effective_settings
 from zeroclaw_tui.cli.options import open_options
 from zeroclaw_tui.cli.verbs import memory_arguments
 from zeroclaw_tui.config.settings import confirm_store, confirmed_stores, settings_file
@@ -42,7 +42,7 @@ def test_a_url_alone_opens_a_store_with_its_own_folder(tmp_path, url, backend):
     assert elsewhere.install.own_dir.name != install.own_dir.name
     assert not (tmp_path / "share").exists()
     assert SECRET not in str(install)
-    assert SECRET not in str(settings_shown(config))
+    assert SECRET not in str(effective_settings(config))
     assert config.warnings == ()
 
 
@@ -127,7 +127,7 @@ def test_health_shows_the_source_of_every_value_and_no_secret(tmp_path, text, en
     folder.mkdir()
     (folder / "config.toml").write_text(text)
     config = configs_for(OpenOptions(config_dir=folder), {"HOME": str(tmp_path), **environ})[0]
-    shown = settings_shown(config)
+    shown = effective_settings(config)
     assert {key: shown[key]["source"] for key in sources} == sources
     assert {f"storage.{name}" for name in config.storage} <= set(shown)
     assert "hunter" not in str(shown)

@@ -11,7 +11,7 @@ import pytest
 from support.commands import Command
 
 from zeroclaw_tui.cli.dropped import OPTIONS, VERBS, RemovedError
-from zeroclaw_tui.cli.verbs import first_words, memory_arguments, named_verb, verb_parser
+from zeroclaw_tui.cli.verbs import find_verb, first_words, memory_arguments, verb_parser
 
 NEEDS = {
     "copy": ["--to", "markdown"],
@@ -59,7 +59,7 @@ def test_a_removed_option_of_a_verb_raises_an_error_with_its_sentence() -> None:
             with pytest.raises(RemovedError) as caught:
                 memory_arguments([*verb.split(), *NEEDS.get(verb, []), *words])
             assert caught.value.message == sentence
-        assert option not in verb_parser(named_verb(verb)).format_help()
+        assert option not in verb_parser(find_verb(verb)).format_help()
 
 
 def test_a_removed_option_of_the_program_prints_its_sentence(old: Command) -> None:

@@ -248,7 +248,7 @@ async def purge(library: Library, args: argparse.Namespace, now: datetime) -> in
             "No filter given.", hint="Pass a filter, keys or ids; `zeroclaw memory clear` deletes everything."
         )
     plans.check_can_change(library, args)
-    plan = await (_plan_named(library, args) if named else plan_purge(library, wanted))
+    plan = await (_plan_by_name(library, args) if named else plan_purge(library, wanted))
     if args.everywhere and plan.count:
         return await _purge_everywhere(library, args, plan)
     return await remove_planned(library, args, plan, "purge")
@@ -309,7 +309,7 @@ async def clear(library: Library, args: argparse.Namespace, now: datetime) -> in
     return await remove_planned(library, args, await plan_purge(library, wanted), "clear")
 
 
-async def _plan_named(library: Library, args: argparse.Namespace) -> PurgePlan:
+async def _plan_by_name(library: Library, args: argparse.Namespace) -> PurgePlan:
     """Plan for all keys and ids in the arguments. Raises NotFound if one of them does not exist."""
     agents = options.agent_names(args)
     found = [await find_one(library, key, None, agents) for key in args.keys]

@@ -66,7 +66,7 @@ async def health(configs: Sequence[MemoryConfig], args: argparse.Namespace, now:
     return code
 
 
-def settings_shown(config: MemoryConfig) -> dict[str, dict[str, Any]]:
+def effective_settings(config: MemoryConfig) -> dict[str, dict[str, Any]]:
     """The memory settings by their keys in config.toml, each with value and source; secrets masked."""
     from zeroclaw_tui.config.memory_config import OPTION
 
@@ -111,7 +111,7 @@ def _health_document(found: Health, library: Library | None, config: MemoryConfi
         "profile": None if profile is None else profile.profile.version,
         "profile_source": None if profile is None else profile.source,
         "newer_version": None if profile is None else profile.profile.newer,
-        "config": settings_shown(config),
+        "config": effective_settings(config),
     }
 
 
@@ -149,11 +149,11 @@ def _health_lines(shown: Mapping[str, Any], config: MemoryConfig) -> Iterator[Li
     facts |= {name: value for name, value in shown["facts"].items() if value != shown["location"]}
     for key, setting in shown["config"].items():
         if setting["source"] != _DEFAULT:
-            facts[key] = f"{_shown(setting['value'])} ({setting['source']})"
-    yield from table([[Styled(name, DIM), _shown(value)] for name, value in facts.items()], indent="  ")
+            facts[key] = f"{_format_value(setting['value'])} ({setting['source']})"
+    yield from table([[Styled(name, DIM), _format_value(value)] for name, value in facts.items()], indent="  ")
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Format the value of a fact."""
     if value is None or value == "":
         return NOTHING
@@ -162,7 +162,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {_shown(item)}" for name, item in value.items()) or NOTHING
+        return ", ".join(f"{name}: {_format_value(item)}" for name, item in value.items()) or NOTHING
     if isinstance(value, list | tuple):
-        return ", ".join(map(_shown, value)) or NOTHING
+        return ", ".join(map(_format_value, value)) or NOTHING
     return str(value)

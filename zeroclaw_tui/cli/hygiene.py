@@ -65,10 +65,10 @@ async def hygiene(library: Library, args: argparse.Namespace, now: datetime) -> 
 
 def _as_of(text: str, now: datetime) -> datetime:
     """Parse --as-of; a date means its midnight."""
-    meant = moment(parse_time(text, now))
-    assert meant is not None
+    parsed = moment(parse_time(text, now))
+    assert parsed is not None
     try:
-        return meant.astimezone()
+        return parsed.astimezone()
     except OverflowError as error:
         raise UsageError(f"{text!r} is out of range: years 1 to 9999 only.") from error
 

@@ -157,7 +157,7 @@ def restore(install: Install, args: argparse.Namespace) -> int:
             f"No backups of {config_file}.", hint="`zeroclaw onboard` makes one each time it changes the file."
         )
     if args.restore:
-        return _restore_backup(install, config_file, _named(args.restore, backups), args)
+        return _restore_backup(install, config_file, _find_backup(args.restore, backups), args)
     shown = [{"name": backup.name, "path": str(backup.path), "when": backup.when.isoformat()} for backup in backups]
     found = {"config_file": str(config_file), "backups": shown, "restored": None, "dry_run": args.dry_run}
     title = Styled(f"Backups of {one_line(str(config_file))}, newest first", BOLD)
@@ -165,7 +165,7 @@ def restore(install: Install, args: argparse.Namespace) -> int:
     return answer(args, found, [title, *(f"  {backup.name}" for backup in backups), end])
 
 
-def _named(name: str, backups: Sequence[Backup]) -> Backup:
+def _find_backup(name: str, backups: Sequence[Backup]) -> Backup:
     found = backups[0] if name == LATEST else next((backup for backup in backups if backup.name == name), None)
     if found is None:
         there = ", ".join(backup.name for backup in backups)

@@ -366,8 +366,8 @@ def parse_time(text: str, now: datetime) -> str:
 
 def parse_bound(text: str, now: datetime) -> str:
     """Parse a bound of a recall, which ZeroClaw compares as text: an age becomes RFC 3339, others stay as typed."""
-    meant = parse_time(text, now)
-    return meant if re.fullmatch(_AGE, text.strip(), re.IGNORECASE) else text.strip()
+    parsed = parse_time(text, now)
+    return parsed if re.fullmatch(_AGE, text.strip(), re.IGNORECASE) else text.strip()
 
 
 def _add_print_completion(parser: argparse.ArgumentParser) -> None:

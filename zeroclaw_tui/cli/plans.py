@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from zeroclaw_tui.cli import output
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, YELLOW, Line, Styled
 from zeroclaw_tui.config.real_binary import runnable
-from zeroclaw_tui.curation.outcome import PurgePlan, renamed_sentences, superseded_sentence
+from zeroclaw_tui.curation.outcome import PurgePlan, renaming_sentences, superseded_sentence
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
@@ -133,7 +133,7 @@ async def carry_out(doing: str, total: int, change: Callable[..., Awaitable[Resu
 
 
 @contextmanager
-def conflicts_named() -> Iterator[None]:
+def print_conflicts() -> Iterator[None]:
     """Print several conflicts of a change on stderr; the error names the options that help."""
     from zeroclaw_tui.memory.change import Conflicts
 
@@ -161,7 +161,7 @@ def conflict_lines(preview: ApplyResult, on_conflict: OnConflict) -> Iterator[Li
         yield from (f"    {sentence}" for sentence in _conflict_sentences(preview.conflicts, count))
         if on_conflict == "refuse":
             yield Styled(f"  {_CONFLICT_HINT}", DIM)
-    for sentence in (*renamed_sentences(preview.renamed, MOST_NAMED, is_plan=True), *preview.notes):
+    for sentence in (*renaming_sentences(preview.renamed, MOST_NAMED, is_plan=True), *preview.notes):
         yield f"  {one_line(sentence)}"
 
 
@@ -341,7 +341,7 @@ def print_copies(copies: Copies, *, cleaning: bool) -> None:
 def skipped_lines(outcome: Outcome) -> Iterator[Line]:
     """Yield which memories were skipped, and which ones got another key."""
     yield from outcome.skipped_sentences(with_ids=True)
-    yield from renamed_sentences(outcome.renamed, MOST_NAMED)
+    yield from renaming_sentences(outcome.renamed, MOST_NAMED)
 
 
 async def print_done(
@@ -434,7 +434,7 @@ def difference_lines(before: Row | None, after: Row | None) -> Iterator[Line]:
         old, new = before.entry(), after.entry()
         for name in changed_fields(before, after):
             if name != "content":
-                yield f"  {name.removesuffix('_id')}: {_shown(getattr(old, name))} → {_shown(getattr(new, name))}"
+                yield f"  {name.removesuffix('_id')}: {_as_text(getattr(old, name))} → {_as_text(getattr(new, name))}"
     lines = content_difference(before, after)
     # The journal does not store the content of a new memory.
     contents = ["" if row is None else row.entry().content for row in (before, after)]
@@ -445,7 +445,7 @@ def difference_lines(before: Row | None, after: Row | None) -> Iterator[Line]:
         yield ("  ", Styled(line, {"+": GREEN, "-": RED}.get(line[:1], DIM)))
 
 
-def _shown(value: object) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return NOTHING if value is None else one_line(str(value)) or '""'

@@ -15,7 +15,7 @@ from zeroclaw_tui.cli.options import option
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.config.real_binary import runnable
-from zeroclaw_tui.curation.outcome import renamed_sentences, superseded_sentence
+from zeroclaw_tui.curation.outcome import renaming_sentences, superseded_sentence
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, NotReachable, Refused, UsageError
 from zeroclaw_tui.memory.text import (
     counted,
@@ -182,7 +182,7 @@ async def import_planned(
         return outcome
     headline = outcome.headline(plans.undo_hint(), one_line(plan.file.name))
     left_out = [f"Left out {counted(plan.taken)} whose key is taken."] if args.on_clash == "skip" and plan.taken else []
-    renamed = renamed_sentences(outcome.renamed, plans.MOST_NAMED)
+    renamed = renaming_sentences(outcome.renamed, plans.MOST_NAMED)
     done = plans.change_document(target, outcome, **plan.as_json(), on_clash=args.on_clash)
     output.answer(args, done, [output.done(headline), *left_out, *renamed])
     return _stopped("import", plan, args, outcome)
@@ -305,7 +305,7 @@ async def _copy(library: Library, target: Target, args: argparse.Namespace, want
     if isinstance(outcome, int):
         return outcome
     copied, *more = outcome.texts(_named(target))
-    renamed = renamed_sentences(outcome.renamed, plans.MOST_NAMED)
+    renamed = renaming_sentences(outcome.renamed, plans.MOST_NAMED)
     undo = [_undo(target)] if outcome.action is not None else []
     done = plans.change_document(target, outcome, **about, **plan.as_json(), on_clash=args.on_clash)
     output.answer(args, done, [output.done(copied), *more, *renamed, *undo])

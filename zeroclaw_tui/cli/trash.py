@@ -89,7 +89,7 @@ async def _turn_action(library: Library, args: argparse.Namespace) -> int:
     if args.dry_run:
         return await _print_plan(library, args, head, numbers, count, **{name: action.as_json()})
     if not args.yes:
-        with plans.conflicts_named():
+        with plans.print_conflicts():
             preview = await _preview(library, args, numbers)
         lines = _plan_lines(library, args, head, numbers, count, preview)
         if not plans.confirm(f"{args.verb.capitalize()} it?", lines):
@@ -105,7 +105,7 @@ async def _turn_action(library: Library, args: argparse.Namespace) -> int:
 
 
 async def _turned(args: argparse.Namespace, doing: str, count: int, turn: Callable[..., Awaitable[Outcome]]) -> Outcome:
-    with plans.conflicts_named():
+    with plans.print_conflicts():
         return await plans.carry_out(doing, count, partial(turn, on_conflict=args.on_conflict))
 
 

@@ -154,7 +154,7 @@ def verb(name: str, shape: str, options: Sequence[AddOption] = (), **more: Any) 
     return declare
 
 
-def named_verb(name: str) -> Verb | None:
+def find_verb(name: str) -> Verb | None:
     """Import the module of a verb, and return the verb; None for an unknown name."""
     if name not in _VERBS:
         return None
@@ -164,7 +164,7 @@ def named_verb(name: str) -> Verb | None:
 
 def every_verb() -> dict[str, Verb]:
     """All verbs by their names."""
-    return {name: found for name in _VERBS if (found := named_verb(name)) is not None}
+    return {name: found for name in _VERBS if (found := find_verb(name)) is not None}
 
 
 def memory_arguments(arguments: Sequence[str]) -> argparse.Namespace:
@@ -189,7 +189,7 @@ def split_verb(arguments: Sequence[str]) -> tuple[Verb | None, list[str]]:
     if at is None:
         return None, others
     name = others.pop(at)
-    called = named_verb(name)
+    called = find_verb(name)
     if called is not None:
         return called, others
     below = verbs_below(name)
@@ -199,7 +199,7 @@ def split_verb(arguments: Sequence[str]) -> tuple[Verb | None, list[str]]:
     if at is None:
         return None, others
     second = others.pop(at)
-    called = named_verb(f"{name} {second}")
+    called = find_verb(f"{name} {second}")
     if called is None:
         error = _unknown(f"{name} {second}", [each.name for each in below])
         raise removed_verb([name, second]) or error
@@ -209,7 +209,7 @@ def split_verb(arguments: Sequence[str]) -> tuple[Verb | None, list[str]]:
 def verbs_below(name: str) -> list[Verb]:
     """The two-word verbs that start with this word."""
     names = [one for one in _VERBS if one.startswith(f"{name} ")]
-    return [found for found in map(named_verb, names) if found is not None]
+    return [found for found in map(find_verb, names) if found is not None]
 
 
 def first_words() -> Iterator[tuple[str, str]]:

@@ -153,7 +153,7 @@ class Outcome:
         """Report everything: what was done, new keys, whether it was stopped, what was skipped, and notes."""
         return [
             headline or self.headline(),
-            *renamed_sentences(self.renamed, _MOST_RENAMED),
+            *renaming_sentences(self.renamed, _MOST_RENAMED),
             *(["Stopped before the end; run it again to continue."] if self.cancelled else []),
             *self.skipped_sentences(),
             *map(one_line, self.notes),
@@ -180,7 +180,7 @@ def undo_sentence(change: RowChange) -> str:
     return f'{"comes back" if change.after is None else "is again"}:  {key}  "{excerpt}"'
 
 
-def renamed_sentences(renamed: Mapping[str, str], most: int, *, is_plan: bool = False) -> list[str]:
+def renaming_sentences(renamed: Mapping[str, str], most: int, *, is_plan: bool = False) -> list[str]:
     """Say which keys were replaced because they were taken: a sentence for each of the first, one for the rest."""
     becomes, come = ("becomes", "come") if is_plan else ("is now", "came")
     named = [f"{_short(old)} {becomes} {_short(new)}." for old, new in islice(renamed.items(), most)]

@@ -204,7 +204,7 @@ def keys_of_block(block: str) -> list[str]:
     return _KEY.findall(block)
 
 
-def masked_as_in_trace(text: str) -> str:
+def mask_like_trace(text: str) -> str:
     """Mask credentials in a text as ZeroClaw masks them in a trace.
 
     ZeroClaw's `scrub_credentials` searches the JSON text of the whole request, in which double quotes are escaped. It
@@ -380,7 +380,7 @@ async def compare(library: Library, turn: Turn) -> ComparedTurn:
     prompt = await prompt_for(library, trial)
     if prompt.result.lacks_vector_because is not None:
         return ComparedTurn(turn, trial, why_not_equal=prompt.result.lacks_vector_because)
-    predicted = masked_as_in_trace(prompt.text)
+    predicted = mask_like_trace(prompt.text)
     if prompt.result.not_read_because is not None or turn.sent is None:
         return ComparedTurn(turn, trial, predicted, None, prompt.result.not_read_because or turn.why_not_sent)
     sent, recalled = keys_of_block(turn.sent), keys_of_block(predicted)

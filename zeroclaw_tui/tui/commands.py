@@ -192,10 +192,10 @@ class KeyLine(ClickedLine):
             if active.binding.show and active.binding.description:
                 found.setdefault(active.binding.action, active)
         all_keys = found.pop("keys", None)
-        last = Content("") if all_keys is None else self._shown(all_keys)
+        last = Content("") if all_keys is None else self._format_key(all_keys)
         line = Content("")
         for active in list(found.values())[:7]:
-            name = self._shown(active)
+            name = self._format_key(active)
             if line.cell_length + name.cell_length + last.cell_length > self.content_size.width:
                 break
             line += name
@@ -205,7 +205,7 @@ class KeyLine(ClickedLine):
         active = self.screen.active_bindings[key]
         await self.app.run_action(active.binding.action, active.node)
 
-    def _shown(self, active: ActiveBinding) -> Content:
+    def _format_key(self, active: ActiveBinding) -> Content:
         key = self.app.get_key_display(active.binding)
         words = Content.assemble((key, ACCENT if active.enabled else MUTED), (f" {active.binding.description}", MUTED))
         return clickable(words, "", "press", active.binding.key) + Content("  ")

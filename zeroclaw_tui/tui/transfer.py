@@ -42,7 +42,7 @@ _FORMATS: dict[ExportFormat, str] = {
 _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 
 
-async def export_shown(app: App[Any], library: Library, view: View, now: datetime, patience: float) -> str | None:
+async def export_view(app: App[Any], library: Library, view: View, now: datetime, patience: float) -> str | None:
     """Ask for the file, and export the listed memories; returns the report, None if cancelled."""
     chosen, narrowed = view.listing_filter(now), _filter_text(view)
     count = await count_matching(library.memory, chosen)

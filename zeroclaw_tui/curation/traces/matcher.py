@@ -181,7 +181,7 @@ def remove_texts(data: bytes, form: Form, matcher: TextMatcher) -> bytes | None:
             # A memory is deleted as a whole.
             left = "".join(line for line in lines if matcher.redact(line) == line)
         case "lines":
-            left = _masked_in_lines(lines, matcher)
+            left = _mask_lines(lines, matcher)
         case _:
             left = matcher.redact(text)
     new = left.encode("utf-8", "surrogateescape")
@@ -214,7 +214,7 @@ def _without_lines(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
     return [line for at, line in enumerate(lines) if at not in cut]
 
 
-def _masked_in_lines(lines: Sequence[str], matcher: TextMatcher) -> str:
+def _mask_lines(lines: Sequence[str], matcher: TextMatcher) -> str:
     """Replace the texts by a mark within lines, so that JSON lines stay valid; line endings stay."""
     left = []
     for line in lines:

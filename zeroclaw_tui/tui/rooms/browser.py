@@ -290,9 +290,9 @@ class BrowserRoom(MemoriesRoom):
 
     @changing
     async def action_export(self, library: Library) -> None:
-        from zeroclaw_tui.tui.transfer import export_shown
+        from zeroclaw_tui.tui.transfer import export_view
 
-        report = await export_shown(self.app, library, self.view, self.clock(), self.pace.patience)
+        report = await export_view(self.app, library, self.view, self.clock(), self.pace.patience)
         if report is not None:
             inform(self, report)
 

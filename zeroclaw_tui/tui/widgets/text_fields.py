@@ -50,7 +50,7 @@ class ContentArea(TextArea):
     def __init__(self, content: str, *, why_fixed: str | None = None, id: str | None = None) -> None:
         self._stored, self._why_fixed = content, why_fixed
         super().__init__(
-            self._shown,
+            self._shown_text,
             soft_wrap=True,
             read_only=self._why is not None,
             compact=True,
@@ -68,14 +68,14 @@ class ContentArea(TextArea):
         """Set another content."""
         self._stored = content
         self.read_only = self._why is not None
-        self.load_text(self._shown)
+        self.load_text(self._shown_text)
 
     @property
     def _why(self) -> str | None:
         return self._why_fixed or why_not_here(self._stored)
 
     @property
-    def _shown(self) -> str:
+    def _shown_text(self) -> str:
         """The text of the editor: the content, or why it is read-only and its beginning."""
         content, why = self._stored, self._why
         if why is None:
@@ -97,13 +97,13 @@ class LineInput(Input):
 
     def __init__(self, value: str = "", *, id: str | None = None, placeholder: str = "") -> None:
         self._stored = value
-        self._shown = value if can_edit_in_line(value) else one_line(value)
-        super().__init__(self._shown, compact=True, placeholder=placeholder, id=id)
+        self._shown_text = value if can_edit_in_line(value) else one_line(value)
+        super().__init__(self._shown_text, compact=True, placeholder=placeholder, id=id)
 
     @property
     def text(self) -> str:
         """The value of the field: the original value until it is changed."""
-        return self._stored if self.value == self._shown else self.value
+        return self._stored if self.value == self._shown_text else self.value
 
     def replace(self, text: str, start: int, end: int) -> None:
         """Replace a part without control and hidden characters."""
