@@ -1,6 +1,6 @@
 """The journal of an install, trash.db: rows before and after each change, so that any change can be undone.
 
-A change is done or undone. Undo, redo and restore turn changes; they are no actions of their own.
+A change is done or undone. Undo, redo and restore flip that state; they are not actions themselves.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BATCH = 250
 
 
 class Trash:
-    """The journal of one config dir, seen from the store of that name. Raises Unreadable, DiskFull and Locked."""
+    """The journal of a config directory, for one of its stores. Raises Unreadable, DiskFull and Locked."""
 
     def __init__(self, install: Install, store: str, clock: Callable[[], datetime]) -> None:
         self.store, self.now = store, clock
@@ -58,7 +58,7 @@ class Trash:
     ) -> RunningAction:
         """Begin an action, or an undo, redo or restore of the changes `turned`.
 
-        Raises Locked while another process changes something of this config dir.
+        Raises Locked while another process is changing something in this config directory.
         """
         deletes = PermanentDeletion if permanently else RunningAction
         kind = partial(Turn, numbers=turned) if turned else deletes
@@ -72,11 +72,11 @@ class Trash:
         return action
 
     def was_begun_here(self, action: int) -> bool:
-        """Return whether an action was begun or turned by this object, not in an earlier session or by another."""
+        """Whether this object began or turned an action, rather than another session or program."""
         return action in self._begun_here
 
     async def recover(self, memory: Memory) -> None:
-        """Delete changes of killed actions that the store shows were not made; nothing while an action is under way."""
+        """Delete changes of killed actions that are not in the store; does nothing while an action is running."""
         begun = "SELECT number FROM actions WHERE is_done = 0 AND store = ?"
         if not await self._numbers(begun, self.store):
             return
@@ -94,19 +94,19 @@ class Trash:
     # Actions
 
     async def actions(self, limit: int = 100) -> list[Action]:
-        """Return what was done to this store, the newest first."""
+        """Return the actions on this store, the newest first."""
         newest = "SELECT number FROM actions WHERE store = ? ORDER BY number DESC LIMIT ?"
         return await self._actions(f"a.number IN ({newest})", self.store, limit)
 
     async def last(self) -> Action | None:
-        """Return the last action on this store of which something is not undone."""
+        """Return the last action on this store that is not completely undone."""
         # The new file of a move is not counted, and a killed undo may have left it.
         is_open = "action = actions.number AND undone = 0 AND (is_counted OR table_name = ?)"
         newest = f"SELECT max(number) FROM actions WHERE store = ? AND EXISTS (SELECT 1 FROM changes WHERE {is_open})"
         return next(iter(await self._actions(f"a.number = ({newest})", self.store, FILE)), None)
 
     async def last_undone(self) -> Action | None:
-        """Return the action that was undone last, if no other change came since."""
+        """Return the last undone action, unless another change was made since."""
         condition = f"""a.number = (SELECT number FROM actions WHERE store = ? AND turned IS NOT NULL
           AND EXISTS (SELECT 1 FROM changes WHERE action = actions.number AND undone = 1)
           AND NOT EXISTS (SELECT 1 FROM actions later WHERE later.store = actions.store
@@ -125,19 +125,18 @@ class Trash:
     # Changes
 
     async def numbers_to_turn(self, action: int, verb: Literal["undo", "redo"]) -> list[int]:
-        """Return the changes of an action that an undo undoes, the newest first, or that a redo redoes, the oldest
-        first."""
+        """Return the changes of an action to undo, the newest first, or to redo, the oldest first."""
         condition = "undone = 0 ORDER BY number DESC" if verb == "undo" else "undone = 1 ORDER BY number"
         return await self._numbers(f"SELECT number FROM changes WHERE action = ? AND {condition}", action)
 
     async def versions_of(self, action: int, limit: int) -> list[Version]:
-        """Return the first changes that a person made in an action, in their order."""
+        """Return the first counted changes of an action, in order."""
         first = "SELECT number FROM changes WHERE action = ? AND is_counted ORDER BY number LIMIT ?"
         return (await self._versions(f"c.number IN ({first})", action, limit))[::-1]
 
     def changes_to_turn(self, wanted: Sequence[int], *, outside: bool | None = None) -> Iterator[RowChange]:
-        """Yield the changes of these numbers, in their order, each as something that can be undone: one that is undone
-        already is reversed. With `outside` only those of files and other databases, or only the others. Blocks."""
+        """Yield the changes with these numbers, in order, for an undo; one that is undone is reversed, for a redo.
+        `outside` selects those of files and other databases, or only the others. Blocks."""
         with self._file.reading() as connection:
             if connection is None:
                 return
@@ -149,7 +148,7 @@ class Trash:
                     yield RowChange(version.after, version.before, number=version.number)
 
     async def history(self, id: str) -> list[Version]:
-        """Return the changes of the memory of this id, newest first; of a line, those of the text that changed last."""
+        """Return the changes of the memory with this id, newest first; for a line, those of the last changed text."""
         condition = "c.id = ? AND c.table_name = ? AND a.store = ?"
         found = await self._versions(condition, records.bindable(id), MEMORIES, self.store)
         if not records.ids_move(self.store):
@@ -175,7 +174,7 @@ class Trash:
         return await self._versions(f"c.number IN {LISTED}", json.dumps(page)), len(found)
 
     async def numbers(self, contains: str = "") -> list[int]:
-        """Return the numbers of all that `listing` returns."""
+        """Return the numbers of all memories in the trash with a text in key or content."""
         needle = contains.casefold()
 
         def find(connection: sqlite3.Connection) -> list[int]:
@@ -192,7 +191,7 @@ class Trash:
         return await self._listed(find)
 
     async def usage(self) -> dict[str, Any]:
-        """Return rows, bytes of the file, limits and the time of the oldest change, for all stores of the folder."""
+        """Return rows, file size in bytes, limits and the time of the oldest change, for all stores of the folder."""
 
         def read(connection: sqlite3.Connection) -> tuple[int, str | None]:
             oldest = connection.execute("SELECT at FROM actions ORDER BY moment LIMIT 1").fetchone()
@@ -205,7 +204,7 @@ class Trash:
     # Deleting permanently
 
     async def empty(self) -> int:
-        """Delete every change of this store, zeroed on disk; return how many deleted memories were among them."""
+        """Delete all changes of this store, zeroed on disk; return the number of deleted memories among them."""
         if not self.file.exists():
             return 0
 
@@ -218,13 +217,13 @@ class Trash:
         return await self._file.erase(delete)
 
     async def count_texts(self, contains: Callable[[Row], bool], names: Callable[[str], bool]) -> tuple[int, list[int]]:
-        """Count what `erase` deletes, and return the actions of this store that can then no longer be undone."""
+        """Count what `erase` would delete, and return the actions of this store that could no longer be undone."""
         found, named = await self._file.read(partial(self._texts, contains=contains, names=names)) or ({}, [])
         return len(found) + len(named), sorted({one for one in found.values() if one is not None}, reverse=True)
 
     async def erase(self, contains: Callable[[Row], bool], names: Callable[[str], bool]) -> None:
-        """Delete permanently every change, of any store, with a row of which `contains` is true, and the summaries of
-        which `names` is true. Zeroes what they used."""
+        """Permanently delete every change, of any store, with a row for which `contains` is true, and the summaries for
+        which `names` is true. Zeroes the freed bytes."""
 
         def delete(connection: sqlite3.Connection) -> None:
             found, named = self._texts(connection, contains, names)
@@ -239,8 +238,8 @@ class Trash:
     def _texts(
         self, connection: sqlite3.Connection, contains: Callable[[Row], bool], names: Callable[[str], bool]
     ) -> tuple[dict[int, int | None], list[int]]:
-        """Return the changes with such a row, each with the action of this store that it is a part of and that is not
-        undone, and the actions with such a summary."""
+        """Return the changes with such a row, each with its action if that is of this store and not undone, and the
+        actions with such a summary."""
         found: dict[int, int | None] = {}
         for version in records.versions_where(connection, self._codec):
             if any(map(contains, version.rows)):
@@ -259,11 +258,11 @@ def store_name(backend: str, location: str, config_dir: Path | None = None) -> s
     return f"{backend}:{location}".encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-# Actions under way
+# Running actions
 
 
 class RunningAction(Journal):
-    """An action under way; it has the lock until it ends. Raises Unreadable, DiskFull, Locked."""
+    """A running action, which has the lock until it ends. Raises Unreadable, DiskFull, Locked."""
 
     ending = "Undo reverses them."
     turned = 0
@@ -290,7 +289,7 @@ class RunningAction(Journal):
         return connection.execute(query, values).lastrowid or 0
 
     def record(self, changes: Sequence[RowChange]) -> None:
-        """Save what a store is about to change; one durable transaction."""
+        """Save the rows that a store is about to change, in one durable transaction."""
         with self._transaction() as connection:
             self._record(connection, changes)
         self._has_begun |= bool(changes)
@@ -302,7 +301,7 @@ class RunningAction(Journal):
         self._recorded = [*range(last - len(changes) + 1, last + 1)]
 
     def withdraw(self) -> None:
-        """Delete what the last `record` saved."""
+        """Delete the changes of the last `record`."""
         with self._transaction() as connection:
             records.delete_changes(connection, self._recorded)
 
@@ -317,7 +316,7 @@ class RunningAction(Journal):
         await asyncio.to_thread(write)
 
     async def finish(self, *, is_whole: bool = True) -> Action | None:
-        """Mark it as done, in full if it `is_whole`; delete old actions, release the lock. None if nothing changed."""
+        """Mark the action as done, wholly if `is_whole`; delete old ones, release the lock. None if nothing changed."""
 
         def finish() -> Action | None:
             try:
@@ -331,7 +330,7 @@ class RunningAction(Journal):
         return await asyncio.to_thread(finish)
 
     async def abandon(self) -> None:
-        """Release the lock because it failed. `Trash.recover` finds out what of it was done."""
+        """Release the lock after a failure. `Trash.recover` finds out how much was done."""
         await asyncio.to_thread(self._release)
 
     def _release(self) -> None:
@@ -353,7 +352,7 @@ class RunningAction(Journal):
         return next(iter(found), None)
 
     async def what_is_done(self) -> str:
-        """Say how much of an abandoned action is done, once it is recovered; "" for nothing."""
+        """Say how much of an abandoned and recovered action is done; "" if nothing."""
         count = await self._file.read(self._count_done) or 0
         return f"{count:,} {'was' if count == 1 else 'were'} changed before that. {self.ending}" if count else ""
 
@@ -363,23 +362,23 @@ class RunningAction(Journal):
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """One transaction; the sentence of its errors says that nothing changed only before the first batch."""
+        """A transaction; its errors say that nothing was changed only before the first batch."""
         verb = "written further" if self._has_begun else "written"
         with self._guard, self._file.explained(verb), transaction(self._connection):
             yield self._connection
 
 
 class PermanentDeletion(RunningAction):
-    """Deletes memories permanently: in place of a record of them, their earlier changes leave the trash."""
+    """Deletes memories permanently: instead of recording them, it deletes their earlier changes from the trash."""
 
     def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
         records.forget(connection, self._file.codec, self._file.store, [change.row for change in changes])
 
     def withdraw(self) -> None:
-        """Earlier changes stay deleted."""
+        """Do nothing: earlier changes stay deleted."""
 
     async def what_is_done(self) -> str:
-        """Say that the trash has lost earlier versions, where anything was deleted."""
+        """Say that earlier versions were deleted from the trash, if anything was deleted."""
         sentence = "Earlier versions have left the trash. `zeroclaw memory list` shows which memories still exist."
         return sentence if self._has_begun else ""
 
@@ -391,7 +390,7 @@ class PermanentDeletion(RunningAction):
 class Turn(RunningAction):
     """An undo, redo or restore of journaled changes.
 
-    What it records of each is written, and turned, once the next batch is recorded, the action ends or is recovered.
+    The changes of a batch are turned when the next batch is recorded, or when the action ends or is recovered.
     """
 
     ending = "Run it again to continue."
@@ -414,13 +413,13 @@ class Turn(RunningAction):
 
     def _end(self, connection: sqlite3.Connection, *, is_whole: bool) -> None:
         if is_whole:
-            # Rows that were as wanted before count as turned too; they would be tried again forever.
+            # Rows that already had the wanted state also count as turned; otherwise they would be retried forever.
             query = f"UPDATE changes SET undone = ? WHERE number IN {LISTED}"
             connection.execute(query, (self._undone, self._numbers))
         super()._end(connection, is_whole=is_whole)
 
     def _ended(self, connection: sqlite3.Connection) -> Action | None:
-        # A turn deletes nothing: what it undid may be wanted again.
+        # An undo deletes nothing old, because it may be redone.
         return None
 
     def _count_done(self, connection: sqlite3.Connection) -> int:
@@ -428,11 +427,11 @@ class Turn(RunningAction):
         return connection.execute(query, (self._undone, self._numbers)).fetchone()[0] or 0
 
 
-# What the store and the files show of changes whose program was stopped
+# Recovery of changes whose program was killed
 
 
 async def _find_done(versions: Sequence[Version], memory: Memory) -> dict[int, bool]:
-    """Return whether each change is done: the last state of a row that is present counts; others are left out."""
+    """Find out whether each change is done, from the last matching state of its row; unknown ones are left out."""
     lines_of_file = _lines_by_file(versions)
     lines = {number for numbers in lines_of_file.values() for number in numbers}
     chains: dict[Name, list[Version]] = {}
@@ -451,13 +450,13 @@ async def _find_done(versions: Sequence[Version], memory: Memory) -> dict[int, b
         done |= {number: done[file] for number in its_lines if file in done}
     memories = {done[one.number] for one in versions if one.change.row.table == MEMORIES and one.number in done}
     if len(memories) == 1:
-        # Agents and cached vectors change in the same transaction as the memories they belong to.
+        # Agents and cached vectors change in the same transaction as their memories.
         done = dict.fromkeys((version.number for version in versions), *memories) | done
     return done
 
 
 def _lines_by_file(versions: Sequence[Version]) -> dict[int, list[int]]:
-    """Return the changes of lines that a Markdown store recorded right before the change of their file."""
+    """Group the changes of lines by the change of their file, which a Markdown store records right after them."""
     lines: list[int] = []
     by_file: dict[int, list[int]] = {}
     for version in versions:
@@ -469,7 +468,7 @@ def _lines_by_file(versions: Sequence[Version]) -> dict[int, list[int]]:
 
 
 async def _present_states(versions: Sequence[Version], ids: Sequence[str], memory: Memory) -> dict[Name, str | None]:
-    """Return the present fingerprints of these memories, and of all files and rows of other databases."""
+    """Read the current fingerprints of these memories, and of all files and rows of other databases."""
     present: dict[Name, str | None] = {}
     for start in range(0, len(ids), _BATCH):
         found = await rows_by_id(memory, ids[start : start + _BATCH])

@@ -1,4 +1,4 @@
-"""The file trash.db: opening it, converting that of an earlier version, its lock, and sentences for SQLite's errors."""
+"""The file trash.db: opening, conversion from earlier versions, its lock, and messages for SQLite's errors."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 NAME = "trash.db"
 LOCK_SECONDS = 5.0
-"""How long a change waits for another one."""
+"""How long a change waits for another one to finish."""
 BACKUP, BACKUP_DAYS = "trash-0.2.db", 30
-"""The trash as it was before it was converted, and how long it stays."""
+"""The trash before its conversion, and the days that it stays."""
 
 Answer = TypeVar("Answer")
 
 _LOOK_AGAIN_SECONDS = 0.05
 _BUSY_SECONDS = 5.0
 _CHECKPOINT_PAGES = 4000
-"""Pages of the write-ahead log before it is written back, four times SQLite's own: fewer syncs in a long purge."""
+"""Pages of the write-ahead log per checkpoint, four times SQLite's default: fewer syncs in a long purge."""
 _DAMAGED = (
     "Try `sqlite3 trash.db .recover` on a copy to save its contents. Or move the file away: the trash is then "
     "empty, and earlier changes cannot be undone."
@@ -44,7 +44,7 @@ _DAMAGED = (
 
 
 class JournalFile:
-    """The trash.db of a config dir, made at the first change. Raises Unreadable, DiskFull, Locked."""
+    """The trash.db of a config directory, created at the first change. Raises Unreadable, DiskFull, Locked."""
 
     def __init__(self, install: Install, store: str, clock: Callable[[], datetime]) -> None:
         self.store, self.now = store, clock
@@ -53,11 +53,11 @@ class JournalFile:
         self._home = install.config_dir
 
     def size(self) -> int:
-        """Return the bytes of the file and of its write-ahead log."""
+        """Return the size in bytes of the file with its write-ahead log."""
         return file_size(self.path) + file_size(wal_file(self.path))
 
     def delete_old_backup(self) -> None:
-        """Delete the trash of an earlier version after its days. Blocks."""
+        """Delete the trash of an earlier version after BACKUP_DAYS. Blocks."""
         backup = self.path.with_name(BACKUP)
         with contextlib.suppress(OSError):
             if backup.stat().st_mtime < (self.now() - timedelta(days=BACKUP_DAYS)).timestamp():
@@ -80,7 +80,7 @@ class JournalFile:
             return lock_or_close(os.open(file, os.O_RDWR | os.O_CLOEXEC))
 
     async def read(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer | None:
-        """Return what `work` returns; None when there is no trash."""
+        """Return the result of `work`; None if there is no trash."""
 
         def read() -> Answer | None:
             with self.reading() as connection:
@@ -90,7 +90,7 @@ class JournalFile:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """Open the file to read it; None when there is no trash. Blocks."""
+        """Open the file for reading; None if there is no trash. Blocks."""
         if not self.path.exists():
             yield None
             return
@@ -98,9 +98,9 @@ class JournalFile:
             yield connection if self._version(connection) else None
 
     async def write(self, work: Callable[[sqlite3.Connection], Answer], *, wipes: bool = False) -> Answer:
-        """Return what `work` returns, in one transaction; the caller has the lock.
+        """Run `work` in one transaction, and return its result; the caller has the lock.
 
-        `wipes` zeroes what it deletes, and deletes the backup.
+        `wipes` zeroes the deleted bytes, and deletes the backup.
         """
 
         def write() -> Answer:
@@ -120,7 +120,7 @@ class JournalFile:
         return await asyncio.to_thread(write)
 
     async def erase(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        """Return what `work` returns, under the lock; zero what it deletes."""
+        """Run `work` under the lock, zero the deleted bytes, and return its result."""
         descriptor = await self.lock()
         try:
             return await self.write(work, wipes=True)
@@ -128,13 +128,13 @@ class JournalFile:
             os.close(descriptor)
 
     def open_to_write(self) -> sqlite3.Connection:
-        """Open the file to write durably and zero what is deleted, under the lock, for one thread at a time. Blocks."""
+        """Open the file for durable writes that zero deleted bytes, under the lock, one thread at a time. Blocks."""
         with self.explained("written"), contextlib.ExitStack() as undo:
             _make_private(self.path)
             connection = undo.enter_context(closing(_connect(self.path, "mode=rw")))
             version = self._version(connection)
             if version == 0:
-                # Both only take hold in a file without tables.
+                # Both take effect only in a file without tables.
                 connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
                 connection.execute("PRAGMA journal_mode = WAL")
             for pragma in ("synchronous = FULL", "secure_delete = ON", f"wal_autocheckpoint = {_CHECKPOINT_PAGES}"):
@@ -151,7 +151,7 @@ class JournalFile:
 
     def _open_to_read(self) -> sqlite3.Connection:
         with contextlib.ExitStack() as undo:
-            # Only a connection that could write rolls back what a killed writer left; else the file is read as it is.
+            # Only a writable connection rolls back an interrupted write; otherwise the file is read as it is.
             can_write = os.access(self.path.parent, os.W_OK) and os.access(self.path, os.W_OK)
             mode = "mode=rw" if can_write else "mode=ro&immutable=1"
             connection = undo.enter_context(closing(_connect(self.path, mode)))
@@ -163,13 +163,13 @@ class JournalFile:
         if descriptor is None:
             raise _locked()
         try:
-            # This converts it.
+            # This converts the file.
             return self.open_to_write()
         finally:
             os.close(descriptor)
 
     def _version(self, connection: sqlite3.Connection) -> int:
-        """Return the version of the tables, 0 for an empty file. Raises Unreadable for one that is not ours."""
+        """Return the version of the tables, 0 for an empty file. Raises Unreadable if the file is not ours."""
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         if version not in (0, _FIRST_VERSION, records.VERSION):
             raise Unreadable(
@@ -182,9 +182,9 @@ class JournalFile:
 
     @contextmanager
     def explained(self, verb: str) -> Iterator[None]:
-        """Turn errors of SQLite and of the system into one sentence; `verb` is "read", "written" or "written further".
+        """Translate SQLite and system errors into one sentence; `verb` is "read", "written" or "written further".
 
-        It is "written" only where a change has not begun, so that without it nothing is changed.
+        Pass "written" only before a change has begun: the sentence then says that nothing is changed.
         """
         try:
             yield
@@ -210,9 +210,9 @@ def _locked() -> Locked:
 
 
 def _make_private(file: Path) -> None:
-    """Make the file and its folder, for their owner only from the first moment on; -wal and -shm get the same mode.
+    """Create the file and its folder accessible only to the owner from the start; -wal and -shm get the same mode.
 
-    A file that exists is not opened: closing it would drop the locks of this process's connections to it.
+    An existing file is not opened, because closing it would release the locks of this process's connections.
     """
     make_folder(file.parent)
     if not file.exists():
@@ -239,9 +239,9 @@ _CHANGES = """SELECT k.number, k.action, k.taken_back > 0,
 
 
 def _convert(connection: sqlite3.Connection, file: Path, codec: records.RowCodec, home: Path | None) -> None:
-    """Convert the tables in one transaction, and save a copy as a backup; if that fails, all stays as it is.
+    """Convert the tables in one transaction, and save a copy as a backup; a failure changes nothing.
 
-    What was undone is undone, the rest is done. Undos, redos and restores are left out; rows they replaced stay.
+    Undone changes stay undone, the others done. Undos, redos and restores are left out; rows they replaced stay.
     """
     home = None if home is None else Path(os.path.realpath(home))
     backup = file.with_name(BACKUP)
@@ -282,7 +282,7 @@ def _convert(connection: sqlite3.Connection, file: Path, codec: records.RowCodec
 
 
 def _unpacked(text: str, content: str | None, blob: bytes | None, before: Row | None) -> Row:
-    """Return a row as those versions stored it: values that JSON cannot have are parts of a blob."""
+    """Decode a row of those versions, in which values that JSON cannot represent are parts of a blob."""
     data = blob or b""
 
     def value(packed: Any) -> Any:
@@ -302,7 +302,7 @@ def _unpacked(text: str, content: str | None, blob: bytes | None, before: Row | 
 
 
 def _in_place(row: Row, home: Path | None) -> Row:
-    """Return a row with whole paths, and with the bytes of its file; an entry of audit.db names its table."""
+    """Return a row with absolute paths and the bytes of its file; an entry of audit.db names its table."""
     if row.table == "memory_audit":
         row = replace(row, values={**row.values, "of_table": row.table}, table=OTHER_ROW)
     if home is not None and row.table in records.EXTERNAL:
@@ -313,7 +313,7 @@ def _in_place(row: Row, home: Path | None) -> Row:
         row = replace(row, id=os.path.join(home, row.id), values=values)
     if row.table != FILE or "bytes" in row.values:
         return row
-    # Of a moved file only the digest was stored.
+    # For a moved file only the digest was stored.
     for name in ("path", "moved_to", "moved_from"):
         with contextlib.suppress(Refused):
             found = read_file(Path(str(row.values[name]))) if name in row.values else None

@@ -1,4 +1,4 @@
-"""What the journal has: its tables, rows as JSON, actions and changes; and deleting of it what is old or must go.
+"""The content of the journal: tables, rows as JSON, actions and changes; and deleting old or erased entries.
 
 All functions work on an open connection and block.
 """
@@ -35,13 +35,13 @@ from zeroclaw_tui.memory.text import is_unicode, one_line
 VERSION = 5
 """The version of the tables, in the file's user_version."""
 SCHEMA = (
-    # `turned` is the place of the last undo in the order of the actions' numbers.
+    # `turned` is the number of the last undo, in the sequence of action numbers.
     """CREATE TABLE actions (
       number INTEGER PRIMARY KEY AUTOINCREMENT, store TEXT NOT NULL, verb TEXT NOT NULL, at TEXT NOT NULL,
       moment REAL NOT NULL, summary TEXT NOT NULL, is_done INTEGER NOT NULL DEFAULT 0, turned INTEGER)""",
-    # `after_state` is the fingerprint of a new row of which only id and key are stored. `is_counted` is 0 for what only
-    # comes along. `reverses` is the change that a change of an unfinished undo or redo turns, else 0; `replaces` says
-    # that the row had become another one.
+    # `after_state` is the fingerprint of a new row of which only id and key are stored. `is_counted` is 0 for changes
+    # that only accompany others. `reverses` is the change that an unfinished undo or redo turns, else 0; `replaces`
+    # says that the row had been changed since.
     """CREATE TABLE changes (
       number INTEGER PRIMARY KEY AUTOINCREMENT, action INTEGER NOT NULL REFERENCES actions(number),
       table_name TEXT NOT NULL, id NOT NULL, is_counted INTEGER NOT NULL, undone INTEGER NOT NULL DEFAULT 0,
@@ -62,22 +62,22 @@ EXTERNAL = (FILE, NOTES_FILE, OTHER_ROW)
 """The tables whose rows are files, or rows of other databases; their ids begin with a path."""
 
 _COUNTED = (MEMORIES, FILE, OTHER_ROW)
-"""The tables whose rows a person changes; agents, cached vectors and notes files come along."""
+"""The tables whose changes count; those of agents, cached vectors and notes files accompany them."""
 _BYTES, _BELOW = "bytes", "below"
-"""A value that JSON cannot have is a list that begins with one of these."""
+"""Values that JSON cannot represent are lists that begin with one of these."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 TRASH_DAYS, TRASH_BYTES = 30, 500 * 1024 * 1024
-"""How long the trash keeps a change, and how much it keeps, whichever comes first."""
+"""The maximum age in days and size in bytes of the trash, whichever is reached first."""
 
 Verb = Literal[
     "store", "edit", "forget", "purge", "clear", "restore", "undo", "redo", "clean", "hygiene", "snapshot", "hydrate",
     "import", "merge", "recategorise", "copy",
 ]  # fmt: skip
-"""What a person did. "clean" removes copies of a text elsewhere; "recategorise" is in the trash of versions up to
+"""The kinds of actions. "clean" removes copies of a text elsewhere; "recategorise" is in the trash of versions up to
 0.2.0. An action of "undo", "redo" or "restore" has the rows that it replaced, and until it ends those that it turns."""
 TURNS: tuple[Verb, ...] = ("undo", "redo", "restore")
 LISTED = "(SELECT value FROM json_each(?))"
-"""Numbers that are given as one list in JSON."""
+"""Selects numbers passed as a JSON list."""
 OF_STORE = "action IN (SELECT number FROM actions WHERE store = ?)"
 
 _CHANGES = """SELECT c.number, c.action, a.verb, a.at, a.store, c.before, c.after, c.undone, c.after_state
@@ -90,18 +90,18 @@ _BYTES_USED = (
 )
 _LONGEST_SUMMARY = 400
 _BATCH = 100
-"""How many changes are read at once."""
+"""The number of changes read at once."""
 _DAY = 24 * 60 * 60
 
 
 class RowCodec:
-    """Rows as JSON. Bytes are base64; paths below the config dir are relative to it, so that it can be moved."""
+    """Encodes rows as JSON: bytes as base64, paths below the config directory relative, so that it can be moved."""
 
     def __init__(self, config_dir: Path | None) -> None:
         self._home = None if config_dir is None else f"{os.path.realpath(config_dir)}{os.sep}"
 
     def name(self, row: Row) -> str | bytes:
-        """Return the id of a row as the journal has it."""
+        """Return the id of a row in the journal."""
         is_below = self._home is not None and row.table in EXTERNAL
         return bindable(row.id.removeprefix(self._home or "") if is_below else row.id)
 
@@ -113,11 +113,11 @@ class RowCodec:
         values = [[name, _packed(value, home)] for name, value in row.values.items()]
         parts = [_packed(row.id, home), _packed(row.handle, home), _packed(row.agent, home), row.table, values]
         text = _ENCODER.encode(parts)
-        # JSON can escape lone surrogates, which SQLite does not take.
+        # JSON can escape lone surrogates, which SQLite does not accept.
         return text if is_unicode(text) else json.dumps(parts)
 
     def unpack(self, text: str | None) -> Row | None:
-        """Return the row again."""
+        """Decode a row."""
         if text is None:
             return None
         *parts, table, values = json.loads(text)
@@ -132,13 +132,13 @@ class RowCodec:
 
 
 def columns_of_change(codec: RowCodec, action: int, change: RowChange, *, undone: bool = False) -> tuple[Any, ...]:
-    """Return all columns but the number; of a row with an `after_state` only id and key, unless it reverses another."""
+    """Return all columns but the number; rows with an `after_state` have only id and key, unless one is reversed."""
     row, before, after, state = change.row, change.before, change.after, change.after_state
     if change.reverses is not None:
         state = None
     elif state is not None and after is not None:
         after = Row(after.id, {"key": after.values.get("key")}, after.handle, after.agent)
-    # The new file of a move is one half of it.
+    # The new file of a move is one half of it, so it is not counted.
     is_moved = row.table == FILE and any(one and "moved_from" in one.values for one in (before, after))
     is_counted = row.table in _COUNTED and not is_moved
     turns = change.reverses or 0, change.replaces
@@ -154,12 +154,12 @@ def insert_changes(connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...
 
 
 def bindable(text: str) -> str | bytes:
-    """Return text as SQLite takes it: as it is, or as bytes where it is no Unicode."""
+    """Return text as SQLite accepts it: as it is, or as bytes if it is not valid Unicode."""
     return text if is_unicode(text) else text.encode("utf-8", "surrogatepass")
 
 
 def text_of(value: str | bytes) -> str:
-    """Return the text that `bindable` was given."""
+    """Reverse `bindable`."""
     return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
 
 
@@ -172,7 +172,7 @@ def _packed(value: Value, home: str | None) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something a person did to one store, at an RFC 3339 time; `count` rows changed, `open` ones are not undone."""
+    """An action on a store, at an RFC 3339 time; `count` rows were changed, of which `open` are not undone."""
 
     number: int
     verb: Verb
@@ -189,16 +189,16 @@ class Action:
 
     @property
     def title(self) -> str:
-        """What was done, on one line without a full stop, secrets masked."""
+        """The summary on one line without a full stop, secrets masked."""
         return one_line(masked(self.summary[:_LONGEST_SUMMARY])).rstrip(".") or self.verb
 
     def as_json(self) -> dict[str, Any]:
-        """Return it by the names that it has in a document."""
+        """Return the fields of the JSON document."""
         return {name: getattr(self, name) for name in ("number", "verb", "at", "summary", "count")}
 
 
 class Version(NamedTuple):
-    """One journaled change; of a new row `after` may have only id and key, and `after_state` is its fingerprint."""
+    """A journaled change; for a new row `after` may have only id and key, and `after_state` is its fingerprint."""
 
     number: int
     action: int
@@ -222,7 +222,7 @@ class Version(NamedTuple):
 
     @property
     def rows(self) -> list[Row]:
-        """The row before and the row after, where there is one."""
+        """The rows before and after, if they exist."""
         return [row for row in (self.before, self.after) if row is not None]
 
     @property
@@ -238,7 +238,7 @@ class Version(NamedTuple):
 
 
 def find_actions(connection: sqlite3.Connection, condition: str, *values: Any) -> list[Action]:
-    """Return the actions for which a condition is true, the newest first."""
+    """Return the actions that match a condition, the newest first."""
     rows = connection.execute(f"{_ACTIONS} WHERE {condition} GROUP BY a.number ORDER BY a.number DESC", values)
     return [Action(number, verb, at, text_of(summary), *others) for number, verb, at, summary, *others in rows]
 
@@ -259,7 +259,7 @@ def numbers_in_trash(connection: sqlite3.Connection, store: str | None) -> list[
 def find_versions(
     connection: sqlite3.Connection, codec: RowCodec, wanted: Sequence[int], condition: str = "1"
 ) -> Iterator[Version]:
-    """Yield the changes of these numbers for which a condition is true, in their order."""
+    """Yield the changes with these numbers that match a condition, in this order."""
     for start in range(0, len(wanted), _BATCH):
         part = wanted[start : start + _BATCH]
         among = versions_where(connection, codec, f"c.number IN {LISTED} AND {condition}", [json.dumps(part)])
@@ -270,21 +270,21 @@ def find_versions(
 def versions_where(
     connection: sqlite3.Connection, codec: RowCodec, condition: str = "1", values: Sequence[Any] = ()
 ) -> Iterator[Version]:
-    """Yield the changes for which a condition is true, the newest first."""
+    """Yield the changes that match a condition, the newest first."""
     for row in connection.execute(f"{_CHANGES} WHERE {condition} ORDER BY c.number DESC", values):
         number, action, verb, at, store, before, after, undone, state = row
         yield Version(number, action, verb, at, store, codec.unpack(before), codec.unpack(after), bool(undone), state)
 
 
 def delete_changes(connection: sqlite3.Connection, wanted: Sequence[int]) -> None:
-    """Delete the changes of these numbers."""
+    """Delete the changes with these numbers."""
     connection.execute(f"DELETE FROM changes WHERE number IN {LISTED}", (json.dumps(wanted),))
 
 
 def end_action(connection: sqlite3.Connection, action: int, undone: Sequence[int] = ()) -> None:
-    """Mark an action as done, without its changes that were not made, `undone`; one without any changes is deleted.
+    """Mark an action as done, and delete its changes that were not made (`undone`); an empty action is deleted.
 
-    What only comes along with other changes counts where there are no others.
+    Changes that only accompany others are counted if there are no others.
     """
     delete_changes(connection, undone)
     for (verb,) in connection.execute("SELECT verb FROM actions WHERE number = ?", (action,)).fetchall():
@@ -298,10 +298,10 @@ def end_action(connection: sqlite3.Connection, action: int, undone: Sequence[int
 
 
 def end_turn(connection: sqlite3.Connection, recorded: Sequence[int], *, undone: bool) -> None:
-    """Set the bits of what these changes of an undo, redo or restore turn, and store both rows as they are now.
+    """Flip the state of the changes that an undo, redo or restore turned, and store both rows as they are now.
 
-    A row may come back under another key, and of a new row the journal had the key alone. What came along with a
-    memory becomes a part of the action that was turned; rows that were replaced stay as changes of their own.
+    A row may have been restored under another key, and for a new row the journal had only the key. Changes that
+    accompany a memory become part of the turned action; replaced rows stay as separate changes.
     """
     these, listed = f"number IN {LISTED}", (json.dumps(recorded),)
     turned = f"number IN (SELECT reverses FROM changes WHERE {these})"
@@ -339,7 +339,7 @@ def forget(connection: sqlite3.Connection, codec: RowCodec, store: str, rows: Se
         for version in versions_where(connection, codec, of_memories, [store, MEMORIES]):
             contents = contents_of(version.rows)
             if contents & texts:
-                # An edit has the text that the memory had before as well.
+                # An edit also has the previous text of the memory.
                 texts |= contents
                 found.append(version.number)
         delete_changes(connection, found)
@@ -357,12 +357,12 @@ def forget(connection: sqlite3.Connection, codec: RowCodec, store: str, rows: Se
 
 
 def delete_old(connection: sqlite3.Connection, now: datetime) -> None:
-    """Delete actions that are too old, then the oldest while the file is too large; never the newest."""
+    """Delete actions that are too old, then the oldest ones while the file is too large; never the newest."""
     with suppress(sqlite3.Error, OSError):
         with transaction(connection):
             *older, _ = connection.execute("SELECT number, moment FROM actions ORDER BY number").fetchall()
             has_deleted = False
-            # A clock that is behind is wrong, or was wrong before: no age can be trusted then.
+            # If the clock is behind, it is or was wrong, so ages cannot be trusted.
             is_behind = any(moment > now.timestamp() + _DAY for _, moment in older)
             for number, moment in older:
                 is_old = not is_behind and moment < now.timestamp() - TRASH_DAYS * _DAY
@@ -375,17 +375,17 @@ def delete_old(connection: sqlite3.Connection, now: datetime) -> None:
 
 
 def ids_move(store: str) -> bool:
-    """Return whether an id of this store names another memory tomorrow: those of Markdown are places in a file."""
+    """Whether ids of this store can later belong to other memories, as in Markdown, where they are line numbers."""
     return store.startswith("markdown:")
 
 
 def contents_of(rows: Iterable[Row]) -> set[Any]:
-    """Return the contents of rows that are not empty."""
+    """Return the non-empty contents of rows."""
     return {row.values.get("content") for row in rows} - {None, "", b""}
 
 
 def _bytes_of(text: str) -> bytes:
-    """Return the bytes that a file has for a text; lone surrogates are bytes that are no UTF-8."""
+    """Return the bytes of a text in a file; lone surrogates are bytes that are not valid UTF-8."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -397,7 +397,7 @@ def _end_of(at: str) -> str:
 
 
 def wipe(connection: sqlite3.Connection) -> None:
-    """Give freed pages back to the system and empty the write-ahead log, so that no deleted content is left."""
-    # `execute` would take one step of it, which is one page.
+    """Return freed pages to the system and empty the write-ahead log, so that no deleted content is left."""
+    # `execute` would run only one step, which frees one page.
     connection.executescript("PRAGMA incremental_vacuum")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -1,4 +1,4 @@
-"""Recall as the agent would have it, replayed with other settings; why a memory is in the prompt; and that prompt."""
+"""Recall as ZeroClaw does, replay a recall with other settings, explain it, and make the prompt block."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.scoring.explanation import Advice, Explanation
 
-# Recall.
+# Recall
 
 
 async def recall_memories(library: Library, trial: Trial) -> RecallResult:
-    """Answer a recall, judged for injection. Raises InspectorError kinds and SearchInterrupted.
+    """Run a recall, and decide what is injected. Raises InspectorError and SearchInterrupted.
 
-    Layer "agent" lists in `withheld` what the store gives no agent and what ZeroClaw's scanner flags; layer "store" is
-    the store's own recall. A query whose vector cannot be had is answered by keywords alone, with a note.
+    Layer "agent" lists in `withheld` the memories that ZeroClaw's scanner or the store keeps from agents; layer "store"
+    is the store's own recall. If the query's vector cannot be made, keywords alone are used, with a note.
     """
     return await _recalled(library, with_as_of(trial), await _query_vector(library, trial))
 
@@ -46,9 +46,9 @@ async def recall_memories(library: Library, trial: Trial) -> RecallResult:
 async def recall_steps(
     library: Library, trial: Trial, *, words_first: bool = False
 ) -> AsyncGenerator[RecallResult, None]:
-    """Recall in steps: first by words alone, marked `awaits_vector`, if the vector takes long or `words_first` says so.
+    """Recall in steps: first by keywords alone (`awaits_vector`), if the vector may be slow or `words_first` is set.
 
-    The last step is the answer of `recall_memories`. Closing the generator between two steps ends the request.
+    The last step is the result of `recall_memories`. Closing the generator between the steps cancels the request.
     """
     trial, query = with_as_of(trial), trial.request.query
     may_wait = library.waits_for(query) and "vectors" not in library.memory.why_not
@@ -57,7 +57,7 @@ async def recall_steps(
         yield await recall_memories(library, trial)
         return
     by_words = await _recalled(library, trial, QueryVector())
-    # Asked while the first answer is looked at; not before that, as typing on would make every request in vain.
+    # The request starts only with the first result, because further typing would make earlier requests useless.
     asking = asyncio.ensure_future(_query_vector(library, trial))
     try:
         yield replace(by_words, awaits_vector=True)
@@ -88,14 +88,14 @@ def _with_none_injected(result: RecallResult, reason: str | None) -> RecallResul
 
 
 def with_as_of(trial: Trial) -> Trial:
-    """The trial with a moment from which ages count: now, unless its request names one."""
+    """Set the time from which ages count: now, unless the request has one."""
     if trial.request.as_of:
         return trial
     return trial._replace(request=replace(trial.request, as_of=datetime.now().astimezone().isoformat()))
 
 
 def turn_limit(config: MemoryConfig, profile: ScoringProfile, rule: Rule, agents: Sequence[str] | None) -> int:
-    """How many memories ZeroClaw recalls for a message of this kind of turn.
+    """The number of memories that ZeroClaw recalls for a message of this kind of turn.
 
     5 for the CLI agent, cron and channels; the embedded agent of ZeroClaw >= 0.8.0 has `memory_recall_limit` of its
     runtime profile, where 0 is unlimited. Without `agents` it is the only one of the config that has such a limit.
@@ -106,11 +106,11 @@ def turn_limit(config: MemoryConfig, profile: ScoringProfile, rule: Rule, agents
     return config.recall_limits.get(alias, RECALL_LIMIT) or UNLIMITED
 
 
-# The query's vector.
+# The query's vector
 
 
 def uses_vector(library: Library, trial: Trial) -> bool:
-    """Whether recall asks for the vector of this query, if it can."""
+    """Whether this recall uses the vector of its query, if available."""
     query, profile, rule = trial.request.query, trial.profile, library.memory.about.rule
     if (rule is not None and not rule.takes_vector) or not words(query) or lists_recent(query, profile):
         return False
@@ -118,7 +118,7 @@ def uses_vector(library: Library, trial: Trial) -> bool:
 
 
 async def text_vector(library: Library, text: str) -> np.ndarray | None:
-    """The vector of a text, the store's own or the embedder's; None without an embedder. Raises EmbeddingFailed."""
+    """The vector of a text, cached in the store or from the embedder; None without one. Raises EmbeddingFailed."""
     if library.embedder is None:
         return None
     cached = await _cached(library, text)
@@ -132,7 +132,7 @@ async def _cached(library: Library, text: str) -> np.ndarray | None:
 
 
 class QueryVector(NamedTuple):
-    """The vector of a query. Where there is none `note` may say why; `has_failed` if the embedder was asked for it."""
+    """The vector of a query. Without one, `note` may say why; `has_failed` if the embedder failed."""
 
     vector: np.ndarray | None = None
     note: str | None = None
@@ -153,7 +153,7 @@ async def _query_vector(library: Library, trial: Trial) -> QueryVector:
         return QueryVector(note=f"{failure.message} Keyword hits only. {failure.hint}".strip(), has_failed=True)
 
 
-# Recall from what was found once.
+# Replaying a recall from gathered evidence
 
 
 @dataclass(slots=True)
@@ -169,7 +169,7 @@ class GatheredEvidence:
     """Rows that no longer existed when they were read."""
 
     def serves(self, trial: Trial) -> bool:
-        """Whether this evidence answers the trial."""
+        """Whether this evidence is sufficient for a trial."""
         return serves(self.evidence, trial)
 
     async def record(self, trial: Trial, entry: MemoryEntry) -> Record:
@@ -225,17 +225,17 @@ class GatheredEvidence:
         return (*filter(None, [note]), *answered.decision.notes)
 
     def _vector_for(self, trial: Trial) -> QueryVector:
-        # Search mode bm25 asks for no vector, so it does not lack one.
+        # Search mode bm25 uses no vector, so none is missing.
         return QueryVector() if mode_in(trial.settings, trial.profile) == "bm25" else self.found
 
     def source_of(self, trial: Trial) -> str:
-        """Where the trial's scoring version comes from."""
+        """The source of the trial's scoring version."""
         choice = self.library.profile
         return choice.source if trial.profile == choice.profile else "chosen here"
 
 
 async def gather_evidence(library: Library, trial: Trial) -> GatheredEvidence:
-    """Ask the store once for all that a recall of this query can be decided from. Raises InspectorError kinds."""
+    """Query the store once for all evidence that decides a recall of this query. Raises InspectorError."""
     trial, about = with_as_of(trial), library.memory.about
     if about.not_read_because is not None and (about.program is None or trial.request.layer == "agent"):
         raise Refused(about.not_read_because, hint="What they return to an agent is unknown.")
@@ -253,11 +253,11 @@ async def _gathered(library: Library, trial: Trial, found: QueryVector, *, deep:
     return GatheredEvidence(library, tuple(evidence), found, rows)
 
 
-# Why a memory is in the prompt or not.
+# Explaining a recall
 
 
 async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explanation:
-    """Explain why this memory is or is not in the prompt for the trial's message. Raises InspectorError kinds."""
+    """Explain why this memory is or is not in the prompt for the trial's message. Raises InspectorError."""
     whole = await whole_entry(library.memory, entry.handle)
     if library.memory.about.program is not None:
         trial = for_other_program(trial)
@@ -282,7 +282,7 @@ def explained_by(gathered: GatheredEvidence, record: Record) -> Explanation:
 
 
 def _advice_to_try(record: Record) -> Iterator[Advice]:
-    """The settings that may put the memory in the prompt, by what stops it."""
+    """Yield settings that may put the memory in the prompt, by the stage that stops it."""
     from zeroclaw_tui.scoring.explanation import Advice
 
     trial, settings, stop = record.trial, record.trial.settings, record.stopped_at
@@ -309,7 +309,7 @@ def _advice_to_try(record: Record) -> Iterator[Advice]:
             yield Advice(f"a weighting of {vector:g} / {keyword:g}", "w", trial._replace(settings=weighted))
 
 
-# The text that ZeroClaw puts before a message.
+# The prompt block
 
 _FAILS_WITHOUT_VECTOR = "Without the message's vector ZeroClaw's own recall fails, and the agent gets nothing."
 _REASONS = {
@@ -319,13 +319,13 @@ _REASONS = {
     "rerank": "left out by rerank",
     "cap": "too long for the prompt",
 }
-"""By the stage that stops a memory."""
+"""The reason by the stage that stops a memory."""
 
 
 class Prompt(NamedTuple):
-    """What is put before the message. `text` is literal, "" when nothing is injected, and `why_empty` says why.
+    """The text before the message. `text` is literal, "" if nothing is injected, for the reason in `why_empty`.
 
-    `differs_by_rule` says that the CLI agent and the channels inject by different rules in this version.
+    `differs_by_rule` says that the CLI agent and the channels have different injection rules in this version.
     """
 
     text: str
@@ -341,16 +341,16 @@ class Prompt(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """A rough count of the text's tokens."""
+        """The estimated number of tokens."""
         return estimate_tokens(len(self.text))
 
     @property
     def entries(self) -> int:
-        """How many memories are in it."""
+        """The number of memories in the text."""
         return self.result.injected
 
     def as_json(self) -> dict[str, Any]:
-        """The document the prompt command prints."""
+        """The document that the prompt command prints."""
         own = ("text", "rule", "differs_by_rule", "characters", "tokens", "entries", "why_empty")
         document = self.result.as_json()
         of_recall = ("profile", "profile_source", "threshold", "results", "notes")
@@ -362,7 +362,7 @@ class Prompt(NamedTuple):
 
 
 async def prompt_for(library: Library, trial: Trial) -> Prompt:
-    """Make the prompt block for the trial's message, as it reaches the agent whatever the layer."""
+    """Make the prompt block for the trial's message, as the agent gets it, for any layer."""
     request = replace(trial.request, layer="agent")
     result = await recall_memories(library, trial._replace(request=request))
     result = _with_none_injected(result, result.lacks_vector_because and _FAILS_WITHOUT_VECTOR)

@@ -1,7 +1,7 @@
-"""Our own JSON Lines: a header line, then a memory a line, every column exactly as its store has it.
+"""Our own JSON Lines: a header line, then one memory per line, with every column exactly as stored.
 
-A line has the names that the commands print. What JSON cannot say exactly is also in `columns`: an object of one name,
-{"base64"} for a blob, {"surrogates"} for text that is not Unicode, {"real"} for "inf", "-inf" or "nan".
+The field names are those of the commands' JSON. Values that JSON cannot represent are also in `columns`, as an object
+with one field: "base64" for a blob, "surrogates" for text that is not Unicode, "real" for "inf", "-inf" or "nan".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAMES = (
     "key", "content", "category", "timestamp", "updated_at", "session_id", "namespace", "importance", "superseded_by",
     "kind", "pinned", "id",
 )  # fmt: skip
-"""The names of a line, which are those of the columns but for one."""
+"""The field names of a line; all but `timestamp` are also column names."""
 COLUMNS = {name: "created_at" if name == "timestamp" else name for name in NAMES}
 _NAMES = {column: name for name, column in COLUMNS.items()}
 _ALL_NAMES = frozenset({*NAMES, "embedding", "embedding_dimensions", "columns", "rowid", "agent"})
@@ -35,7 +35,7 @@ _HINT = "Lines need at least key and content, as `zeroclaw memory export` writes
 
 
 def sniff(source: Source) -> bool:
-    """Whether the first line is a header of ours, or an object with key and content."""
+    """Whether the first line is our header, or an object with key and content."""
     if source.is_folder:
         return False
     first = source.head().partition(b"\n")[0]
@@ -49,7 +49,7 @@ def sniff(source: Source) -> bool:
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
-    """Every memory in constant memory. Raises UsageError naming the line that is not one."""
+    """Yield the memories in constant memory. Raises UsageError naming an invalid line."""
     with source.opened() as reader:
         for number, line in numbered_lines(reader):
             header = header_of_line(line) if number == 1 and line.strip() else None
@@ -60,12 +60,12 @@ def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
 
 
 def header_line(about: Mapping[str, Any]) -> bytes:
-    """The first line, with its line end, which says `about` the file when it was written and from what."""
+    """The header line with its newline; `about` has the time and the origin of the file."""
     return _line({MARK: VERSION, **about})
 
 
 def header_of_line(line: str) -> Mapping[str, Any] | None:
-    """The header that a first line is; None for a memory. Raises UsageError for anything else."""
+    """Parse a first line as the header; None for a memory. Raises UsageError for anything else."""
     parts = _object(line, 1)
     if MARK not in parts:
         return None
@@ -78,7 +78,7 @@ def header_of_line(line: str) -> Mapping[str, Any] | None:
 
 
 def identity_of(header: Mapping[str, Any]) -> Identity | None:
-    """What made the vectors of an export, if its header says so."""
+    """The embedding model of an export's vectors, if its header has it."""
     made_by: Any = header.get("embedding")
     try:
         return Identity(str(made_by["provider"]), str(made_by["model"]), int(made_by["dimensions"]))
@@ -87,7 +87,7 @@ def identity_of(header: Mapping[str, Any]) -> Identity | None:
 
 
 def line_of(row: Row, *, vectors: bool) -> bytes:
-    """A memory as one line, with its line end; without `vectors` only the vector is lost."""
+    """A memory as a line with its newline; without `vectors` only the vector is lost."""
     parts: dict[str, Any] = {}
     exact: dict[str, Any] = {}
     for column, value in row.values.items():
@@ -113,11 +113,11 @@ def line_of(row: Row, *, vectors: bool) -> bytes:
 
 
 def row_of_line(line: str, number: int, lost: Counter[str]) -> Row:
-    """The memory of a line; `lost` counts the names that nobody knows. Raises UsageError naming the line."""
+    """Parse the memory of a line; `lost` counts unknown fields. Raises UsageError naming the line."""
     parts = _object(line, number)
     try:
         row = _row(parts, lost)
-        # Only these can name half a character, which no database takes.
+        # Only these can contain lone surrogates, which no database accepts.
         if "\\u" in line or '"surrogates"' in line:
             for value in (row.id, row.agent, *row.values.values()):
                 if isinstance(value, str):
@@ -129,12 +129,12 @@ def row_of_line(line: str, number: int, lost: Counter[str]) -> Row:
 
 
 def readable(value: Value) -> str:
-    """A value as text for people; "" for NULL."""
+    """A value as text to show to people; "" for NULL."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else unicode_text(as_text(value))
 
 
 def kind_stored(kind: Any) -> str:
-    """A kind in words as ZeroClaw stores it. Raises ValueError for one it does not know."""
+    """A kind in the form in which ZeroClaw stores it. Raises ValueError for an unknown kind."""
     base, colon, what = str(kind).partition(":")
     stored = json.dumps({base: what} if colon else base, separators=(",", ":"))
     if kind_from(stored) != kind:
@@ -189,7 +189,7 @@ def _number(value: Any) -> int | float:
 
 
 def shown(name: str, value: Value) -> Any:
-    """A column's value under the name of a line."""
+    """Convert a column's value for a field of a line."""
     if value is None:
         return None
     if name == "kind":
@@ -202,12 +202,12 @@ def shown(name: str, value: Value) -> Any:
 
 
 def stated(name: str, value: Any) -> Value:
-    """The column's value that a line states under a name. Raises ValueError."""
+    """Convert the value of a field into that of its column. Raises ValueError."""
     return _STATED.get(name, _text)(value)
 
 
 def _is_exact(name: str, value: Value) -> bool:
-    """Whether what a line shows of a value is read as the value."""
+    """Whether a value survives the conversion to a field and back."""
     try:
         back = None if value is None else stated(name, shown(name, value))
     except ValueError:
@@ -216,7 +216,7 @@ def _is_exact(name: str, value: Value) -> bool:
 
 
 def _pack(value: Value) -> Any:
-    """A value as JSON: itself where JSON has it, else an object of one name."""
+    """A value as JSON: itself if JSON can represent it, else an object with one field."""
     if isinstance(value, str):
         return value if is_unicode(value) else {"surrogates": _as_base64(value.encode("utf-8", "surrogatepass"))}
     if isinstance(value, bytes):
@@ -227,7 +227,7 @@ def _pack(value: Value) -> Any:
 
 
 def _unpack(packed: Any) -> Value:
-    """The value that was packed. Raises ValueError for anything else."""
+    """Reverse `_pack`. Raises ValueError for anything else."""
     if packed is None or isinstance(packed, str):
         return packed
     if isinstance(packed, bool):
@@ -256,7 +256,7 @@ _STATED: Mapping[str, Callable[[Any], Value]] = {
     "kind": kind_stored,
     "pinned": lambda value: int(value) if isinstance(value, bool) else _number(value),
 }
-"""What reads the columns of a line that are not text."""
+"""The converters of fields that are not text."""
 _UNPACKED: Mapping[str, Callable[[str], Value]] = {
     "real": float,
     "base64": _from_base64,
@@ -289,5 +289,5 @@ def _line(parts: Mapping[str, Any]) -> bytes:
     try:
         return text.encode("utf-8") + b"\n"
     except UnicodeEncodeError:
-        # The name of a column is not Unicode.
+        # A column name is not valid Unicode.
         return json.dumps(parts, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"

@@ -1,7 +1,7 @@
-"""What the readers of other tools share: rows with stable keys, times, and the fields that find no place.
+"""Shared by the readers of other tools' files: rows with stable keys, times, and counts of lost fields.
 
-A key is made of the tool's own id, or of title and content: the same memory has the same key each time it is read,
-so that a second import finds it.
+A key is made from the tool's own id, or from title and content, so that a memory has the same key each time it is
+read and a second import finds it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.text import one_line, unicode_text
 
 EMPTY, INVALID, TWICE = "memories without text", "records of another form", "memories that come twice"
-"""Names under which `lost` counts what is not imported."""
+"""Names under which `lost` counts memories that are not imported."""
 _MAX_SLUG, _MAX_NAME = 40, 40
 _NAIVE_UTC = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
@@ -26,7 +26,7 @@ _NO_SLUG = re.compile(r"[^\w]+|_+")
 
 
 def memory_row(key: str, content: str, category: str | None, *, agent: str | None = None, **values: Value) -> Row:
-    """A memory to import; what is None or empty is left out. A tool's type is a category in lower case."""
+    """Make a memory to import, without None or empty values. A tool's type becomes a category in lower case."""
     slugged = slug(category or "")
     stated: dict[str, Value] = {"key": key, "content": unicode_text(content)}
     stated["category"] = "core" if slugged in ("", "general", "misc") else slugged
@@ -37,7 +37,7 @@ def memory_row(key: str, content: str, category: str | None, *, agent: str | Non
 
 
 def distinct(rows: Iterable[Row], lost: Counter[str]) -> Iterator[Row]:
-    """The rows with keys of their own: the same memory comes once, and another one of that key gets a longer key."""
+    """Make keys unique: a repeated memory is dropped, and another memory with the same key gets a longer key."""
     seen: dict[tuple[str | None, str], str] = {}
     for row in rows:
         content = digest(str(row.values["content"]))
@@ -51,7 +51,7 @@ def distinct(rows: Iterable[Row], lost: Counter[str]) -> Iterator[Row]:
 
 
 def slug(text: str) -> str:
-    """A text as part of a key: at most 40 letters and digits of any script in lower case, with `_` between."""
+    """Convert a text for use in a key: at most 40 lower-case letters and digits of any script, joined by `_`."""
     plain = unicodedata.normalize("NFKC", text).lower()
     return _NO_SLUG.sub("_", plain).strip("_")[:_MAX_SLUG].strip("_")
 
@@ -76,7 +76,7 @@ def identified_key(tool: str, id: Any, content: str) -> str:
 
 
 def moment_of(value: Any) -> str | None:
-    """A tool's time as RFC 3339 with a zone, else None; `YYYY-MM-DD HH:MM:SS` is SQLite's UTC, others may be local."""
+    """Parse a tool's time into RFC 3339, or None; `YYYY-MM-DD HH:MM:SS` is UTC as in SQLite, others are local."""
     if not isinstance(value, str):
         return None
     try:
@@ -92,7 +92,7 @@ def moment_of(value: Any) -> str | None:
 
 
 def first_moment(record: Mapping[str, Any], *names: str) -> str | None:
-    """The first of these fields that is a time, RFC 3339."""
+    """The first of these fields that is a time, in RFC 3339."""
     return next((moment for name in names if (moment := moment_of(record.get(name)))), None)
 
 
@@ -103,7 +103,7 @@ def text_at(record: Mapping[str, Any], name: str) -> str | None:
 
 
 def count_lost(record: Mapping[str, Any], read: Sequence[str], lost: Counter[str]) -> None:
-    """Count every field with a value that is not among those that are read."""
+    """Count every field with a value that is not read."""
     for name, value in record.items():
         if name not in read and value not in (None, "", 0, [], {}):
             lost[unicode_text(one_line(str(name))[:_MAX_NAME])] += 1

@@ -1,6 +1,6 @@
-"""A file or folder of memories that somebody named, read without trusting anything in it.
+"""A file or folder of memories, read without trusting its content.
 
-No link below it is followed, nothing but regular files is opened, and sizes and depths are bounded.
+Links inside it are not followed, only regular files are opened, and sizes and depths are limited.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from zeroclaw_tui.memory.errors import NotFound, Unreadable, UsageError
 from zeroclaw_tui.memory.text import one_line, size_shown
 
 MAX_FILE_SIZE = 64 * 1024 * 1024
-"""How many bytes a file of another tool may have; such files are read as a whole."""
+"""The maximum size in bytes of a file of another tool, which is read as a whole."""
 MAX_LINE_SIZE = 256 * 1024 * 1024
-"""How many bytes a line of our own files may have; those are read line by line and have no largest size."""
+"""The maximum size in bytes of a line of our own files, which are read line by line without a size limit."""
 MAX_FILES, MAX_DEPTH = 50_000, 12
 _SECRETS = re.compile(
     r"(openclaw|auth|config|settings(\.local)?|\.?credentials|secrets?)\.json|auth[_-]?profile.*|\.env\b.*",
     re.IGNORECASE,
 )
-"""Names under which tools store keys and tokens next to their memories."""
+"""Names of files in which tools store keys and tokens next to their memories."""
 _OPEN_ONLY_FILES = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Identity(NamedTuple):
-    """What made the vectors of a store."""
+    """The embedding model of a store's vectors."""
 
     provider: str
     model: str
@@ -42,22 +42,22 @@ class Identity(NamedTuple):
 
 
 class Source:
-    """What was named: `path`, a regular file or a folder. Its verbs block.
+    """The regular file or folder at `path`. Its methods block.
 
-    `unread` names what is not read, with the reason. `vectors_by` is what made its vectors, as far as it was read.
+    `unread` has the names that are not read, with reasons. `vectors_by` is the embedding model, once it was read.
     """
 
     def __init__(self, path: Path) -> None:
-        """Raises NotFound, Unreadable, and UsageError for what is neither file nor folder."""
+        """Raises NotFound, Unreadable, and UsageError if it is neither a file nor a folder."""
         name = one_line(str(path))
         try:
-            # Only the path that a person typed may lead through links.
+            # Links are followed only in the path that the user typed.
             self.path = path.resolve(strict=True)
             mode = self.path.stat().st_mode
         except FileNotFoundError as error:
             raise NotFound(f"There is no file {name}.", hint="Name the file or directory to import.") from error
         except (OSError, RuntimeError, ValueError) as error:
-            # A circle of links is a RuntimeError before Python 3.13, a NUL in the name a ValueError.
+            # A loop of links is a RuntimeError before Python 3.13, a NUL in the name a ValueError.
             reason = getattr(error, "strerror", None) or "it leads nowhere"
             raise Unreadable(f"{name} cannot be read: {reason}.", hint="Check the path and its permissions.") from error
         self.is_folder = stat.S_ISDIR(mode)
@@ -66,7 +66,7 @@ class Source:
         self.unread: dict[str, str] = {}
         self.vectors_by: Identity | None = None
         self.document = cache(self._document)
-        """The JSON value of a file. Raises as `text`, and UsageError for what is not JSON."""
+        """Parse a file as JSON. Raises the errors of `text`, and UsageError for invalid JSON."""
 
     @property
     def name(self) -> str:
@@ -74,16 +74,16 @@ class Source:
 
     @cached_property
     def files(self) -> tuple[PurePosixPath, ...]:
-        """Every regular file below it by its relative path, sorted; of a file only itself."""
+        """The regular files below the folder as relative paths, sorted; for a file only the file itself."""
         return tuple(sorted(self._walk())) if self.is_folder else (PurePosixPath(self.path.name),)
 
     def path_of(self, file: PurePosixPath | None) -> Path:
-        """The whole path of one of `files`."""
+        """The full path of one of `files`."""
         return self.path / file if self.is_folder and file is not None else self.path
 
     @contextmanager
     def opened(self, file: PurePosixPath | None = None) -> Iterator[BinaryIO]:
-        """Open one of `files` for reading, or the file itself. Raises Unreadable, also for what is now a link."""
+        """Open one of `files`, or the file itself, for reading. Raises Unreadable, also if it has become a link."""
         path = self.path_of(file)
         try:
             with raw_descriptor(path, _OPEN_ONLY_FILES) as descriptor:
@@ -101,7 +101,7 @@ class Source:
             return reader.read(size).removeprefix(codecs.BOM_UTF8)
 
     def text(self, file: PurePosixPath | None = None) -> str:
-        """A whole file as text with line feeds only; bytes that are not UTF-8 become U+FFFD, named in `unread`."""
+        """Read a file as text with line feeds only; invalid UTF-8 becomes U+FFFD and is noted in `unread`."""
         data = self.head(file, MAX_FILE_SIZE + 1)
         if len(data) > MAX_FILE_SIZE:
             name = one_line(self.path_of(file).name)
@@ -122,7 +122,7 @@ class Source:
             ) from error
 
     def state(self) -> str:
-        """A text that changes when another program writes any of its files."""
+        """A fingerprint that changes when another program writes one of the files."""
         parts = []
         for file in self.files:
             try:
@@ -146,7 +146,7 @@ class Source:
             folders[:] = [name for name in folders if not reasons[name]]
 
     def _reason_against(self, file: PurePosixPath) -> str:
-        """Why a file or folder is not read; "" where it is."""
+        """Why a file or folder is not read; "" if it is."""
         try:
             status = (self.path / file).lstat()
         except OSError:
@@ -163,7 +163,7 @@ class Source:
 
 
 def numbered_lines(reader: BinaryIO) -> Iterator[tuple[int, str]]:
-    """Every line with its number and its line end, the first without a byte order mark. Raises UsageError."""
+    """Yield each line with its number and newline, the first without a byte order mark. Raises UsageError."""
     number = 0
     while line := reader.readline(MAX_LINE_SIZE + 1):
         number += 1

@@ -1,1 +1,1 @@
-"""Export and import: JSONL without loss, CSV and Markdown."""
+"""Import memories from files, and copy them between stores."""

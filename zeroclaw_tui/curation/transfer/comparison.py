@@ -1,6 +1,6 @@
-"""Memories that come from a file or another store, compared with those of a store.
+"""Compare incoming memories, from a file or another store, with those of a store.
 
-A memory is known by its agent and its key; a line of notes, whose key is only a place, by its agent and its text.
+A memory is identified by agent and key; a line of notes, whose key is only a position, by agent and text.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, OLDEST_STORED, ROWS, Me
 from zeroclaw_tui.memory.text import one_line
 
 What = Literal["new", "same", "taken"]
-"""What a memory that comes is to the store."""
+"""How an incoming memory relates to the store."""
 AgentKey = tuple[str | None, str]
 
 BATCH_ROWS = 2_000
-"""How many memories come at once; the store itself writes fewer in one transaction."""
+"""The number of memories in a batch; the store itself writes fewer per transaction."""
 _ROWS_OF_STORE = 500
-"""How many are read from a store at once: their contents may be long."""
+"""The number of memories read from a store at once, because their contents may be long."""
 DEFAULT_AGENT = "default"
 VECTOR = "embedding"
 OF_THE_STORE = frozenset({"id", "agent_id", "embedding_dimensions"})
-"""Columns that mean something only in the store that a row comes from."""
+"""Columns whose values are only valid in the store of the row."""
 _TIMES = ("created_at", "updated_at")
 _FIELDS = frozenset(
     {
@@ -48,7 +48,7 @@ _FIELDS = frozenset(
 )
 """The columns that a memory of any store may have."""
 _USUAL: dict[str, Sequence[Value]] = {"namespace": ("default",), "pinned": (0,), "importance": (0.5,)}
-"""Values that ZeroClaw gives by itself."""
+"""ZeroClaw's default values."""
 _NAMES = {
     VECTOR: "vector",
     "created_at": "time of creation",
@@ -62,7 +62,7 @@ _OBJECTS_COLLECTED = 50_000
 
 
 class Stopped(InspectorError):
-    """`on_progress` said no while memories were read."""
+    """`on_progress` returned False while memories were being read."""
 
     title = "Stopped"
     exit_code = INTERRUPTED
@@ -70,7 +70,7 @@ class Stopped(InspectorError):
 
 @dataclass(frozen=True, slots=True)
 class KnownVectors:
-    """What a store says of its vectors: `identity` as ZeroClaw >= 0.8.3 notes it, `dimensions` those of most."""
+    """Facts about a store's vectors: `identity` as noted by ZeroClaw >= 0.8.3, `dimensions` those of most vectors."""
 
     identity: Identity | None = None
     dimensions: int | None = None
@@ -88,7 +88,7 @@ class KnownVectors:
         return cls(None, None if most is None else int(most))
 
     def fits(self, vector: Value, made_by: Identity | None) -> bool:
-        """Whether a vector fits among them, as far as both sides say what made theirs."""
+        """Whether a vector is compatible with these, as far as both embedding models are known."""
         if not isinstance(vector, bytes) or not vector or len(vector) % _BYTES_EACH:
             return False
         if self.dimensions is not None and len(vector) != _BYTES_EACH * self.dimensions:
@@ -98,28 +98,28 @@ class KnownVectors:
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """The memories of a file (or a folder of files), of notes, or of another store, in batches.
+    """Memories read in batches from a file, a folder of files, notes or another store.
 
-    `batches` is called again for each reading, with True where notes take the memories: there lines keep their order.
+    `batches` is called for each reading, with True if the target is notes, in which lines keep their order.
     """
 
     batches: Callable[[bool], AsyncIterator[Sequence[Row]]]
     vectors_by: Callable[[], Identity | None] = lambda: None
-    """What made its vectors, as far as the batches that were read say."""
+    """The embedding model of the vectors, as far as the batches read so far show it."""
     is_file: bool = True
     computes_vectors: bool = False
-    """Whether its vectors are of key and content together."""
+    """Whether the vectors are made from key and content together."""
     has_own_times: bool = True
-    """Whether a memory with other times is another one: times of notes and of other tools are often those of files."""
+    """Whether times are compared; times of notes and of other tools are often those of files."""
     owner: str | None = None
-    """The agent that all memories shall belong to, whatever the source says."""
+    """The agent that will own every memory, overriding the source."""
 
 
 async def store_supply(memory: Memory, filter: MemoryFilter) -> Supply:
-    """The memories of a store that a filter selects."""
+    """Make the source for the memories that a filter selects in a store."""
 
     async def lines(to_notes: bool) -> AsyncIterator[Sequence[Row]]:
-        """Lines of notes day by day; for a store with keys, lines whose key comes again later are at the end."""
+        """Yield lines of notes by day; for a store with keys, lines with a repeated key are at the end."""
         rows = sorted(await memory.rows(Query(ROWS, filter)), key=line_place)
         if not to_notes:
             memories = [read_line(line) for line in rows]
@@ -129,7 +129,7 @@ async def store_supply(memory: Memory, filter: MemoryFilter) -> Supply:
             yield rows[start : start + BATCH_ROWS]
 
     async def rows(to_notes: bool) -> AsyncIterator[Sequence[Row]]:
-        """Rows in the order of storing."""
+        """Yield rows in storage order."""
         handles = await memory.rows(Query(HANDLES, filter, OLDEST_STORED))
         for start in range(0, len(handles), _ROWS_OF_STORE):
             yield await memory.rows(Query(ROWS, handles=handles[start : start + _ROWS_OF_STORE]))
@@ -143,9 +143,9 @@ async def store_supply(memory: Memory, filter: MemoryFilter) -> Supply:
 
 @dataclass(slots=True)
 class Compared:
-    """A memory that comes: as its source has it, as the store would have it, and what it is to the store.
+    """An incoming memory: as in its source, as the store would store it, and how it relates to the store.
 
-    `existing` is the store's memory of that agent and key. A taken one without it has the key of another one that came.
+    `existing` is the store's memory with that agent and key; None if the key is taken by another incoming memory.
     """
 
     row: Row
@@ -156,10 +156,10 @@ class Compared:
 
 @dataclass(slots=True)
 class Comparison:
-    """One reading of a supply: completes its memories for a store, and compares them with it.
+    """One reading of incoming memories: completes them for a store, and compares them with it.
 
-    `agents` are the aliases that the store knows, `vectors` what it says of its vectors. `is_empty` says that it has no
-    memory yet. `with_vectors` compares vectors too.
+    `agents` are the aliases in the store, `vectors` the facts about its vectors. `is_empty` says that it has no
+    memories. `with_vectors` also compares vectors.
     """
 
     supply: Supply
@@ -171,17 +171,17 @@ class Comparison:
     with_vectors: bool
     counts: Counter[What] = field(default_factory=Counter)
     _seen: dict[int, int] = field(default_factory=dict)
-    """Hashes of the contents that came, by the hash of agent and key."""
+    """Hashes of the contents read so far, by the hash of agent and key."""
     _lines: Counter[AgentKey] = field(default_factory=Counter)
-    """How often notes have each line of an agent, less those that came."""
+    """The count of each line of an agent in the notes, minus those read so far."""
 
     @classmethod
     async def of(
         cls, supply: Supply, memory: Memory, now: datetime, *, exists: bool = True, with_vectors: bool = False
     ) -> Comparison:
-        """Prepare a comparison with an open store, or with one that is as the store will be that does not exist yet.
+        """Prepare a comparison with an open store, or with a store like the missing one will be.
 
-        Raises Refused for an owner that the store cannot have, and where it can embed nothing.
+        Raises Refused for an owner in a store without agents, and if a store that computes vectors cannot.
         """
         has_agents, has_lines = "agents" not in memory.why_not, memory.about.is_line_based
         if supply.owner is not None and not has_agents:
@@ -199,7 +199,7 @@ class Comparison:
         return found
 
     async def batches(self) -> AsyncIterator[Sequence[Compared]]:
-        """Read everything that comes, and count it in `counts`."""
+        """Yield all incoming memories in batches, compared, and count them in `counts`."""
         has_lines = self.memory.about.is_line_based
         complete = self._completed_line if has_lines else self._completed
         async for rows in self.supply.batches(has_lines):
@@ -215,7 +215,7 @@ class Comparison:
             yield found
 
     async def _existing(self, keys: Iterable[str]) -> dict[AgentKey, Row]:
-        """The store's memories of these keys, by agent and key."""
+        """Read the store's memories with these keys, by agent and key."""
         wanted = [] if self.is_empty else list(set(keys))
         rows = await self.memory.rows(Query(ROWS, keys=wanted)) if wanted else ()
         return {self.identity(row): row for row in reversed(rows)}
@@ -229,7 +229,7 @@ class Comparison:
             known, present = hash(identity), existing.get(identity)
             what: What = "new"
             if known in self._seen:
-                # Agents that the store does not have may each have had a memory of this key.
+                # Several agents that the store does not have may each have a memory with this key.
                 what, present = "same" if self._seen[known] == content else "taken", None
             elif present is not None:
                 what = "same" if self._is_same(row, new, present) else "taken"
@@ -238,7 +238,7 @@ class Comparison:
         return found
 
     async def _find_renamed(self, taken: Sequence[Compared]) -> None:
-        """Find the memories that were brought under another key before."""
+        """Recognise memories that an earlier run added under another key."""
         others = [renamed(one.stored) for one in taken]
         brought = await self._existing(row.key for row in others)
         for one, row in zip(taken, others, strict=True):
@@ -247,7 +247,7 @@ class Comparison:
                 one.what = "same"
 
     async def _give_new_ids(self, new: Sequence[Compared]) -> None:
-        """Give new ids to the memories whose id another one has."""
+        """Give new ids to the memories whose id is taken."""
         ids = [] if self.is_empty else [one.stored.id for one in new]
         taken = {entry.id for entry in await self.memory.rows(Query(EXCERPTS, ids=ids))} if ids else set()
         for one in new:
@@ -256,7 +256,7 @@ class Comparison:
             taken.add(one.stored.id)
 
     def _compared_line(self, row: Row, new: Row) -> Compared:
-        """A line is there if the store has it as often as it came so far."""
+        """Compare a line: it exists if the store has it at least as often as it was read so far."""
         if self.supply.owner not in (None, new.agent):
             owner = one_line(str(self.supply.owner))
             raise Refused(f"Agent {owner!r} has no notes here.", hint="Name an agent that has notes.")
@@ -271,7 +271,7 @@ class Comparison:
         return Row("", values, None, self.supply.owner or row.agent)
 
     def _completed(self, row: Row) -> Row:
-        """Return a memory with all that the store needs to take it."""
+        """Complete a memory with the values that the store requires."""
         values = dict(row.values)
         for name in OF_THE_STORE:
             values.pop(name, None)
@@ -289,7 +289,7 @@ class Comparison:
         owner = self._owner(row.agent)
         new_id = row.id or _new_id(owner, row.key, values.get("content"))
         if row.id and self.supply.owner not in (None, row.agent):
-            # The original may be in the store too, as another agent's memory.
+            # The original may also be in the store, as a memory of another agent.
             new_id = _new_id(owner, row.id)
             if values.get("superseded_by"):
                 values["superseded_by"] = _new_id(owner, values["superseded_by"])
@@ -302,10 +302,10 @@ class Comparison:
         return is_alike and self.vectors.fits(vector, self.supply.vectors_by())
 
     def _owner(self, agent: str | None) -> str | None:
-        """Return whose memory it will be; None where there are no agents.
+        """Return the owner of a memory; None in a store without agents.
 
-        It is the agent that was named for all. Otherwise a copied store brings its agents along, and a file's memories
-        go to an agent that exists.
+        It is the agent given for all memories. Otherwise a copy creates the agents of its source, and an import uses
+        existing agents.
         """
         if "agents" in self.memory.why_not or self.supply.owner is not None:
             return self.supply.owner
@@ -319,7 +319,7 @@ class Comparison:
         return owner
 
     def _usual_owner(self, agent: str | None) -> str | None:
-        """Return the agent that gets the memories of one; None where a file leaves a choice of several."""
+        """Return the owner for an agent of the source; None if a file does not determine one of several."""
         if agent is not None and (agent in self.agents or not self.supply.is_file):
             return agent
         if DEFAULT_AGENT in self.agents or not self.agents:
@@ -329,11 +329,11 @@ class Comparison:
         return agent if self.supply.is_file else DEFAULT_AGENT
 
     def identity(self, row: Row) -> AgentKey:
-        """Return what makes a row of the store, or a completed one, the memory it is: its agent and its key."""
+        """Return the identity of a row of the store, or of a completed row: its agent and key."""
         return (None if "agents" in self.memory.why_not else self._usual_owner(row.agent)), row.key
 
     def _is_same(self, row: Row, stored: Row, existing: Row) -> bool:
-        """Whether the store's memory has all that a memory of the supply states; `stored` is as it would be stored."""
+        """Whether the existing memory has all provided values of an incoming one; `stored` is as it would be stored."""
         for name in self._stated(row, stored):
             one, other = stored.values[name], existing.values.get(name)
             if one != other and _comparable(name, one) != _comparable(name, other):
@@ -343,9 +343,9 @@ class Comparison:
         return not is_compared or existing.values.get(VECTOR) == vector
 
     def replacing(self, row: Row, stored: Row, existing: Row) -> Row:
-        """Return the store's memory with all that a memory of the supply states.
+        """Return the existing memory updated with the provided values of an incoming one.
 
-        It keeps its id, and its time of creation if the source is another tool's, but no vector of another content.
+        Its id stays, and its creation time if the source is another tool; a vector of another content is removed.
         """
         stated = {name: stored.values[name] for name in self._stated(row, stored)}
         values: dict[str, Value] = {**existing.values, **stated, "id": existing.id}
@@ -358,7 +358,7 @@ class Comparison:
         return Row(existing.id, values, existing.handle, stored.agent)
 
     def _stated(self, row: Row, stored: Row) -> list[str]:
-        """The fields that a memory of the supply states and the store has."""
+        """The fields that an incoming memory provides and the store has."""
         return [
             name
             for name, value in row.values.items()
@@ -381,14 +381,14 @@ def rare_collections() -> Iterator[None]:
 
 
 def renamed(stored: Row) -> Row:
-    """Return a memory under a key made from its content, which is the same each time."""
+    """Return a memory under a key with a suffix from its content, which is always the same."""
     content = stored.values["content"]
     data = content if isinstance(content, bytes) else as_text(content).encode("utf-8", "surrogatepass")
     return _with_key(stored, f"{stored.key} (imported {hashlib.sha256(data).hexdigest()[:4]})")
 
 
 def _comparable(name: str, value: Value) -> Value:
-    """Return what is equal for values that some stores do not distinguish."""
+    """Normalize a value, so that values that some stores do not distinguish are equal."""
     if isinstance(value, bytes) and name != VECTOR:
         value = as_text(value)
     match name:
@@ -397,7 +397,7 @@ def _comparable(name: str, value: Value) -> Value:
         case "pinned":
             return int(bool(value)) if isinstance(value, int | None) else value
         case "importance" if isinstance(value, float):
-            # A column of reals may have four bytes for each.
+            # A real column may store only four bytes.
             return f"{value:.6g}"
         case "created_at" | "updated_at":
             parsed = moment(value) if isinstance(value, str) else None
@@ -408,7 +408,7 @@ def _comparable(name: str, value: Value) -> Value:
 
 
 def lost_fields(row: Row, stored: Row) -> Iterator[str]:
-    """What the store changes of a memory or has no place for, by name."""
+    """Yield the names of the fields that the store changes or drops."""
     values = stored.values
     for name, value in row.values.items():
         if value is None or value == (other := values.get(name)):
@@ -427,5 +427,5 @@ def _with_key(row: Row, key: str) -> Row:
 
 
 def _new_id(owner: str | None, *facts: Value) -> str:
-    """Make the id of a memory that has none, or that is a copy for another agent: always the same one."""
+    """Make a reproducible id for a memory without one, or for a copy that belongs to another agent."""
     return str(uuid.uuid5(uuid.NAMESPACE_OID, f"zeroclaw-tui import for {owner!r} {facts!r}"))

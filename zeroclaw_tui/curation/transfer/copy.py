@@ -1,4 +1,4 @@
-"""Copying memories from one store to another of any backend, and comparing them afterwards."""
+"""Copy memories from one store to another of any backend, and compare them afterwards."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ async def open_target(
     *,
     environ: Mapping[str, str] | None = None,
 ) -> Target:
-    """The store to copy to, as this install's config names that backend, or at a path or URL: where the commands later
-    look for that store, so that they find the copy in its trash."""
+    """Open the store to copy to, at a path or URL, or as this install's config names it. It is opened like the commands
+    open it later, so that they find the copy in its trash."""
     info = backend_info(backend)
     folder = source.config.install.config_dir
     options = OpenOptions(config_dir=folder, backend=backend if info is None else info.key, location=location)
@@ -42,7 +42,7 @@ async def open_target(
     config, *_ = await asyncio.to_thread(configs_for, options, environ)
     target = await Target.at(config, profile)
     try:
-        # A store that is not there yet is not the source.
+        # A missing store cannot be the source.
         if target.library is not None:
             _refuse_itself(source, target.library)
     except BaseException:
@@ -52,7 +52,7 @@ async def open_target(
 
 
 def _refuse_itself(source: Library, target: Library) -> None:
-    """Raises UsageError where both are one store, and Refused where nothing is ever stored."""
+    """Raise UsageError if both are the same store, and Refused if the target stores nothing."""
     memory = target.memory
     paths = source.memory.about.path, memory.about.path
     is_one_file = None not in paths and len({os.path.realpath(path) for path in paths if path is not None}) == 1
@@ -67,9 +67,9 @@ def _refuse_itself(source: Library, target: Library) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CopyOutcome(Outcome):
-    """How a copy went, which is undone as one action of the target. `verified` is how many memories of the source were
-    found again there, the same in all that it keeps; `differing` are keys of those that were not, at most a hundred,
-    `differs` how many they are. `left` were left out, because their key is taken.
+    """The result of a copy, which is undone as one action of the target. `verified` memories of the source are equal in
+    the target, in all that it stores; `differs` are not, and `differing` has at most a hundred of their keys. `left`
+    were left out, because their key is taken.
     """
 
     verified: int = 0
@@ -82,7 +82,7 @@ class CopyOutcome(Outcome):
         return {**super(CopyOutcome, self).as_json(), **found}
 
     def texts(self, target: str) -> Iterator[str]:
-        """What came to a store, what was found again there, and what was left out; a sentence each."""
+        """Yield sentences on what was copied, verified, different and left out."""
         yield f"Copied {counted(self.count)} to {target}."
         if not self.cancelled and (self.count or self.verified):
             yield f"Verified {self.verified:,} by comparing what the target stores."
@@ -97,7 +97,7 @@ class CopyOutcome(Outcome):
 async def plan_copy(
     source: Library, target: Target, filter: MemoryFilter, *, on_progress: ProgressCallback | None = None
 ) -> Plan:
-    """Compare both, in constant memory; nothing is written, in either. Raises Refused for a target that takes none."""
+    """Compare both stores in constant memory, without writing. Raises Refused for a target that stores nothing."""
     async with target.planned_store() as memory:
         supply = await store_supply(source.memory, filter)
         return await plan_transfer("copy", supply, memory, target, source.trash.now(), on_progress)
@@ -111,7 +111,7 @@ async def copy_memories(
     *,
     on_progress: ProgressCallback | None = None,
 ) -> CopyOutcome:
-    """Make a missing target, bring over what it lacks, compare all again; a second run continues the first."""
+    """Create a missing target, copy what it lacks, and compare everything again; a second run continues the first."""
     library, supply = await target.make(), await store_supply(source.memory, filter)
     summary = f"copied from {one_line(source.memory.name)}"
     done, left_out = await deliver(library, supply, on_clash, "copy", summary, on_progress)

@@ -1,4 +1,4 @@
-"""The formats that memories are read from, and bringing in those of a file or folder, known by its content."""
+"""The formats of files to import, and the import of a file or folder, recognised by its content."""
 
 from __future__ import annotations
 
@@ -32,10 +32,9 @@ _BATCH_CHARACTERS = 8_000_000
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: `name` is what `--from` calls it, `title` what people call it.
+    """A format: `name` is the value of `--from`, `title` is shown to people.
 
-    `sniff` says whether a source is of this format. `reader` yields its memories and counts in `lost` what finds no
-    place. Both block.
+    `sniff` recognises a source of this format. `reader` yields its memories and counts lost data in `lost`. Both block.
     """
 
     name: str
@@ -45,7 +44,7 @@ class Format:
     is_ours: bool = False
 
     def read(self, source: Source, lost: Counter[str]) -> Iterator[Row]:
-        """The memories, each of another tool once and with a key of its own."""
+        """Read the memories; for other tools' formats, drop repeated ones and make keys unique."""
         rows = self.reader(source, lost)
         return rows if self.is_ours else distinct(rows, lost)
 
@@ -66,13 +65,13 @@ FORMATS = {
 
 
 def find_format(source: Source, name: str | None = None) -> Format:
-    """The format of a source by its content, or the format of that name."""
+    """Find a format by name, or else by the content of the source."""
     if name is not None:
         if name not in FORMATS:
             known = ", ".join(FORMATS)
             raise UsageError(f"No format is called {cut(one_line(name), _FORMAT_CELLS)!r}.", hint=f"There are {known}.")
         return FORMATS[name]
-    # The first that fits: only our own files may be larger than a reader of another tool takes.
+    # The first match; our own formats are first, because only their files may be larger than other readers accept.
     for one in FORMATS.values():
         if one.sniff(source):
             return one
@@ -85,11 +84,11 @@ def find_format(source: Source, name: str | None = None) -> Format:
 
 @dataclass(slots=True)
 class _Reading:
-    """A file or folder whose memories can be read more than once, without what nobody should import unseen.
+    """A file or folder whose memories can be read repeatedly, without suspicious ones.
 
-    `with_flagged` takes texts that seem to contain a secret or a threat, `keys` are those of the memories that shall
-    come (None: all). `state` is that of the files as they were first read. `lost` counts what is not imported, `flags`
-    how many texts seem to hold which kind of secret or threat, and `flagged` has their keys; all in the last reading.
+    `with_flagged` includes texts that may contain a secret or a threat, `keys` selects memories (None: all). `state` is
+    the fingerprint of the files at the first reading. For the last reading, `lost` counts what is not imported, `flags`
+    the kinds of possible secrets and threats, and `flagged` has the keys of these texts.
     """
 
     source: Source
@@ -109,7 +108,7 @@ class _Reading:
             yield batch
 
     def _each(self) -> Iterator[Row]:
-        """Every memory; texts of other tools are searched for secrets and threats. Blocks."""
+        """Yield the memories; texts of other tools are searched for secrets and threats. Blocks."""
         if self.state != self.source.state():
             raise Refused(f"{self.source.name} changed while it was read.", hint="Import it again.")
         self.lost, self.flags, self.flagged = Counter(), Counter(), []
@@ -124,7 +123,7 @@ class _Reading:
                 yield row
 
     def notes(self) -> Iterator[str]:
-        """What was read, and what is not imported; a sentence each."""
+        """Yield sentences on what was read and what is not imported."""
         if not self.format.is_ours:
             yield f"Read as {self.format.title}; --from names another format."
         yield from (name for name in self.lost if name.endswith("."))
@@ -142,7 +141,7 @@ class _Reading:
 
 
 def _batch(rows: Iterator[Row]) -> list[Row]:
-    """The next rows, as many as are compared at once, or fewer where they are long."""
+    """The next batch of rows, limited in number and in characters."""
     batch, characters = list[Row](), 0
     for row in rows:
         batch.append(row)
@@ -162,7 +161,7 @@ def _listed(counts: Sequence[tuple[str, int]]) -> str:
 
 
 def _place_in_notes(row: Row) -> tuple[str, int]:
-    """Where a row belongs: an export has lines of notes with the newest first; other memories come before them."""
+    """The sort key for notes: an export has lines of notes newest first; other memories come before them."""
     return line_place(row) if is_line(row) else ("", 0)
 
 
@@ -177,11 +176,11 @@ async def plan_import(
     verb: Literal["import", "hydrate"] = "import",
     on_progress: ProgressCallback | None = None,
 ) -> Plan:
-    """Read all of it once, in constant memory, and compare it with the store; nothing is written.
+    """Read the source once, in constant memory, and compare it with the store, without writing.
 
-    `format` is the name of its format, `agent` shall own all of it (None: as the source says), `keys` are those of the
-    memories that shall come. With `with_flagged` texts that seem to contain a secret or a threat come too. Raises
-    UsageError for the store of a program.
+    `format` is the name of the format, `agent` the agent that will own every memory (None: as in the source), `keys`
+    selects memories. `with_flagged` includes texts that may contain a secret or a threat. Raises UsageError for a store
+    of another program.
     """
     library = target.library
     if agent is not None and library is not None:
@@ -212,10 +211,10 @@ async def plan_import(
 async def import_memories(
     target: Target, plan: Plan, on_clash: OnClash, *, on_progress: ProgressCallback | None = None
 ) -> Outcome:
-    """Bring them in as one action, in constant memory; the store is made first where there is none.
+    """Import the memories of a plan as one action, in constant memory; a missing store is created first.
 
-    A second run continues where the first one was cut off. Raises Refused when the files changed since it was
-    planned, and what the store raises.
+    A second run continues an interrupted one. Raises Refused if the files have changed since the plan, and the errors
+    of the store.
     """
     if not plan.count:
         return Outcome(plan.verb, 0)

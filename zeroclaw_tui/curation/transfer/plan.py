@@ -1,4 +1,4 @@
-"""Where memories go to; what an import or a copy would bring, in numbers and sentences; and writing it."""
+"""The target and the plan of an import or a copy, and writing the memories."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _MAX_NAMES, _MAX_NAMES_SHOWN, _NAME_CELLS = 200, 12, 30
 
 @dataclass(slots=True)
 class Target:
-    """Where memories go, at `location` for people; `library` is None until `make` has made a store that is missing."""
+    """The target store, `location` as shown to people; `library` is None until `make` has created a missing store."""
 
     config: MemoryConfig
     library: Library | None
@@ -65,7 +65,7 @@ class Target:
 
     @classmethod
     async def at(cls, config: MemoryConfig, profile: str | None = None) -> Target:
-        """The store of a config, whether or not it is there. Raises what opening raises but NothingYet."""
+        """Find the store of a config, which may be missing. Raises the errors of opening except NothingYet."""
         memory = create_memory(config)
         target = cls(config, None, profile, memory.about.location)
         try:
@@ -82,7 +82,7 @@ class Target:
             await self.library.close()
 
     async def make(self) -> Library:
-        """The open store, made first where it is not there yet. Raises what making and opening raise."""
+        """Return the open store, after creating it if missing. Raises the errors of creating and opening."""
         if self.library is None:
             memory = self._not_made()
             try:
@@ -94,7 +94,7 @@ class Target:
 
     @asynccontextmanager
     async def planned_store(self) -> AsyncIterator[Memory]:
-        """The store, or where it is not there yet one that is as it will be."""
+        """Yield the store, or for a missing store one like it will be."""
         if self.library is not None:
             yield self.library.memory
             return
@@ -105,7 +105,7 @@ class Target:
                 if memory.about.path is None:
                     await make_store(memory, profile, dry_run=True)
                 else:
-                    # A database elsewhere shows what the new one will store.
+                    # A temporary database shows how the new one will store rows.
                     sample = self.config._replace(location=str(folder / "brain.db"), read_only=False)
                     memory = create_memory(sample)
                     memory.about = memory.about._replace(location=self.location)
@@ -116,7 +116,7 @@ class Target:
                 await memory.close()
 
     def _not_made(self) -> Memory:
-        """The store that is not there yet; a folder that was named is made too."""
+        """The missing store; a named folder will also be created."""
         memory = create_memory(self.config)
         if memory.about.is_line_based and self.config.location is not None:
             alone = self.config.install._replace(root=Path(memory.about.location), layout="lone")
@@ -126,11 +126,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What would come: how many new memories, how many that are there already, and how many whose key is taken.
+    """The numbers of incoming memories: new ones, those that exist already (`same`), and those whose key is taken.
 
-    `samples` are the first taken keys. `notes` are sentences about what the store does not keep and what was not read,
-    `makes` is one about what is created first, or None. Of an import `file` and `format` say what was read, and
-    `flagged` counts the memories that seem to hold a secret or a threat and are left out.
+    `samples` are the first taken keys. `notes` are sentences about losses and unread files, `makes` is one about what
+    is created first, or None. For an import, `file` and `format` are the source, and `flagged` counts the memories that
+    may contain a secret or a threat and are left out.
     """
 
     verb: TransferVerb
@@ -153,7 +153,7 @@ class Plan:
         return self.new + (0 if on_clash == "skip" else self.taken)
 
     def counts(self, on_clash: OnClash | None = None) -> Iterator[str]:
-        """How many are new, already there, and whose key is taken, with what becomes of those where it is decided."""
+        """Yield the numbers of new, existing and taken memories, with the handling of taken ones once it is decided."""
         yield f"{self.new:,} new"
         if self.same:
             yield f"{self.same:,} already there, the same"
@@ -174,13 +174,13 @@ async def plan_transfer(
     now: datetime,
     on_progress: ProgressCallback | None,
 ) -> Plan:
-    """Compare everything that comes. Raises Stopped if `on_progress` says no."""
+    """Compare all incoming memories with the store. Raises Stopped if `on_progress` returns False."""
     comparison = await Comparison.of(supply, memory, now, exists=target.library is not None)
     lost, samples = Counter[str](), list[str]()
 
     def see(one: Compared) -> None:
         stored = read_line(one.stored) if memory.about.is_line_based and not is_line(one.row) else one.stored
-        # Another program may have written any names.
+        # Another program may have written arbitrary names.
         for name in lost_fields(one.row, stored):
             if name in lost or len(lost) < _MAX_NAMES:
                 lost[name] += 1
@@ -208,7 +208,7 @@ async def plan_transfer(
 async def compare_all(
     comparison: Comparison, see: Callable[[Compared], None], on_progress: ProgressCallback | None
 ) -> Counter[What]:
-    """Look at everything that comes, and count what it is to the store. Raises Stopped if `on_progress` says no."""
+    """Visit and count all compared memories by relation. Raises Stopped if `on_progress` returns False."""
     with rare_collections():
         async for found in comparison.batches():
             await asyncio.to_thread(lambda batch: list(map(see, batch)), found)
@@ -218,7 +218,7 @@ async def compare_all(
 
 
 def short_key(key: str) -> str:
-    """A key as it is named in a list, without secrets."""
+    """A key as shown in a list, secrets masked."""
     return cut(masked(key[:_MAX_KEY_LENGTH]), _KEY_CELLS)
 
 
@@ -230,7 +230,7 @@ async def deliver(
     summary: str,
     on_progress: ProgressCallback | None,
 ) -> tuple[Outcome, Collection[int]]:
-    """Write a supply batch by batch as one action; also give hashes of the identities that are taken and left out."""
+    """Write incoming memories in batches, as one action; also returns the hashes of the skipped identities."""
     check_writable(library.memory)
     memory = library.memory
     comparison = await Comparison.of(supply, memory, library.trash.now())
@@ -273,7 +273,7 @@ async def deliver(
 
 
 def _new_agents(comparison: Comparison, changes: Sequence[Change]) -> list[Change]:
-    """The agents that memories refer to and the store does not have yet."""
+    """Create the agents of memories that the store does not have yet."""
     aliases = dict.fromkeys(change.after.agent for change in changes if isinstance(change.after, Row))
     unknown = [alias for alias in aliases if alias is not None and alias not in comparison.agents]
     comparison.agents |= set(unknown)
