@@ -150,9 +150,7 @@ def _row(parts: Mapping[str, Any], lost: Counter[str]) -> Row:
     name = ""
     try:
         for name, value in parts.items():
-            if value is None or (type(value) is str and name not in _STATED):
-                continue
-            if name in COLUMNS:
+            if value is not None and (type(value) is not str or name in _STATED) and name in COLUMNS:
                 values[COLUMNS[name]] = stated(name, value)
         for name in () if parts.keys() <= _ALL_NAMES else parts.keys() - _ALL_NAMES:
             lost[one_line(name)[:_MAX_NAME] or "(no name)"] += 1

@@ -6,12 +6,10 @@ A memory is identified by agent and key; a line of notes, whose key is only a po
 from __future__ import annotations
 
 import asyncio
-import gc
 import hashlib
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -58,7 +56,6 @@ _NAMES = {
     "pinned": "pin",
 }
 _BYTES_EACH = 4
-_OBJECTS_COLLECTED = 50_000
 
 
 class Stopped(InspectorError):
@@ -275,8 +272,7 @@ class Comparison:
         values = dict(row.values)
         for name in OF_THE_STORE:
             values.pop(name, None)
-        if not values.get("category"):
-            values["category"] = "core"
+        values["category"] = values.get("category") or "core"
         if values.get("created_at") is None:
             values["created_at"] = self.now
         if values.get("updated_at") is None:
@@ -369,17 +365,6 @@ class Comparison:
         ]
 
 
-@contextmanager
-def rare_collections() -> Iterator[None]:
-    """Let Python look for garbage cycles rarely: rows have none, and each batch makes thousands of objects."""
-    usual = gc.get_threshold()
-    gc.set_threshold(_OBJECTS_COLLECTED, *usual[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*usual)
-
-
 def renamed(stored: Row) -> Row:
     """Return a memory under a key with a suffix from its content, which is always the same."""
     content = stored.values["content"]
@@ -411,11 +396,9 @@ def lost_fields(row: Row, stored: Row) -> Iterator[str]:
     """Yield the names of the fields that the store changes or drops."""
     values = stored.values
     for name, value in row.values.items():
-        if value is None or value == (other := values.get(name)):
+        if value is None or value == (other := values.get(name)) or name in OF_THE_STORE:
             continue
-        if name in OF_THE_STORE or value in ("", *_USUAL.get(name, ())):
-            continue
-        if _comparable(name, value) != _comparable(name, other):
+        if value not in ("", *_USUAL.get(name, ())) and _comparable(name, value) != _comparable(name, other):
             yield _NAMES.get(name, name)
     if row.agent not in (None, DEFAULT_AGENT, stored.agent):
         yield "agent"

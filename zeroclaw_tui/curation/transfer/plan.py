@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -21,16 +22,7 @@ from zeroclaw_tui.curation.changes import run_change
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library, open_library, profile_for_new_store
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.transfer.comparison import (
-    Compared,
-    Comparison,
-    Stopped,
-    Supply,
-    What,
-    lost_fields,
-    rare_collections,
-    renamed,
-)
+from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Stopped, Supply, What, lost_fields, renamed
 from zeroclaw_tui.files.disk import temporary_folder
 from zeroclaw_tui.memory.change import AGENTS, ApplyResult, Change, ProgressCallback, Row
 from zeroclaw_tui.memory.errors import NothingYet
@@ -45,7 +37,7 @@ _CLASHES: dict[OnClash, str] = {
     "overwrite": "replace the existing ones",
     "rename": "added under another key",
 }
-_MAX_SAMPLES = 5
+_MAX_SAMPLES, _OBJECTS_COLLECTED = 5, 50_000
 _KEY_CELLS, _MAX_KEY_LENGTH = 60, 400
 _MAX_NAMES, _MAX_NAMES_SHOWN, _NAME_CELLS = 200, 12, 30
 
@@ -205,11 +197,22 @@ async def plan_transfer(
     )
 
 
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Let Python look for garbage cycles rarely: rows have none, and each batch makes thousands of objects."""
+    usual = gc.get_threshold()
+    gc.set_threshold(_OBJECTS_COLLECTED, *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+
+
 async def compare_all(
     comparison: Comparison, see: Callable[[Compared], None], on_progress: ProgressCallback | None
 ) -> Counter[What]:
     """Visit and count all compared memories by relation. Raises Stopped if `on_progress` returns False."""
-    with rare_collections():
+    with _rare_collections():
         async for found in comparison.batches():
             await asyncio.to_thread(lambda batch: list(map(see, batch)), found)
             if on_progress is not None and not on_progress(comparison.counts.total()):
@@ -268,7 +271,7 @@ async def deliver(
             total.note(f"Left out {counted(len(total.skipped))}, because the key or the ID is taken.")
         return Outcome(verb, total.written, cancelled=is_stopped, notes=tuple(total.notes), renamed=new_keys)
 
-    with rare_collections():
+    with _rare_collections():
         return await run_change(library, verb, summary, work, on_progress), left_out
 
 
