@@ -1,4 +1,4 @@
-"""The plan for a batch of changes: what each one meets in the store, and what is written then."""
+"""The plan for a batch of changes: the existing rows for each change, conflicts, and the rows to write."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from zeroclaw_tui.backends.writing import OwnedKey, Reason, RowWriter
 from zeroclaw_tui.memory.change import (
-    CONFLICTS_LISTED,
+    MAX_CONFLICTS,
     ApplyResult,
     Change,
     Draft,
@@ -23,19 +23,19 @@ from zeroclaw_tui.memory.text import one_line
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a set of changes does with conflicts, and what it has done before a batch."""
+    """How a change set handles conflicts, and the rows it handled before a batch."""
 
     on_conflict: OnConflict
     dry_run: bool
     handled: set[str]
-    """Identities that earlier batches changed, in a dry run or where keys are not unique."""
+    """Identities that earlier batches changed, in a dry run or if keys are not unique."""
 
 
 async def plan_batch(policy: Policy, writer: RowWriter, changes: Sequence[Change]) -> Batch:
-    """Plan the changes of memories of a batch.
+    """Plan the changes of memories in a batch.
 
-    A key is free for another row if its present row leaves it in the same batch. If a conflict prevents that, the batch
-    is planned again.
+    A key is free for another row if the row that has it loses it in the same batch. If a conflict prevents that, the
+    batch is planned again.
     """
     owners: list[str | None] = []
     agents: list[RowChange] = []
@@ -70,7 +70,7 @@ _WITH_KEY = (Draft, Row)
 
 
 def _new_key(after: Row | Draft | Edit, key: str) -> str:
-    """The key that a row has after a change; a draft replaces the row of its own key."""
+    """The key of a row after a change; a draft replaces the row with its own key."""
     if isinstance(after, Edit):
         return str(after.values.get("key", key))
     return after.key if isinstance(after, Row) else key
@@ -81,7 +81,7 @@ def _row(row: RowVersion | Row) -> Row:
 
 
 class Batch:
-    """The plan for a batch: its rows as they will be after the changes planned so far, and what these meet."""
+    """The plan for a batch: its rows after the changes planned so far, and the conflicts of these changes."""
 
     def __init__(
         self,
@@ -92,24 +92,24 @@ class Batch:
         moving: Collection[str],
         agents: Sequence[RowChange],
     ) -> None:
-        """`moving` are the identities of rows that this batch deletes or gives another key."""
+        """`moving` are the identities of rows that this batch deletes or whose key it changes."""
         self.policy, self.writer, self.moving, self.agents = policy, writer, moving, agents
         self.journal: list[RowChange] = []
-        """The changes for the journal, new rows as they are meant."""
+        """The changes for the journal, with new rows as planned."""
         self.tally = ApplyResult()
         self.conflicting: set[str] = set()
         self.handled: set[str] = set()
         self._before: dict[str, Row] = {}
-        """The rows that were read, by identity."""
+        """The rows as read, by identity."""
         self._now: dict[str, Row | None] = {}
-        """The rows by identity; None for one that was removed."""
+        """The planned rows by identity; None for a removed one."""
         self._by_key: dict[OwnedKey, dict[str, Row]] = {key: {} for key in keys}
         self._displaced: dict[str, Row] = {}
-        """Where the key is the identity: rows whose key another row has taken before they have left it."""
+        """If the key is the identity: rows whose key another row takes before they lose it."""
         self._changed: dict[str, None] = {}
-        """The identities of rows that change, in order."""
+        """The identities of changed rows, in order."""
         self._placed: set[str] = set()
-        """The identities of rows that this batch has written already."""
+        """The identities of rows that this batch has already planned to write."""
         self._add(present)
 
     def _add(self, rows: Iterable[Row]) -> None:
@@ -120,19 +120,19 @@ class Batch:
                 self._put(row)
 
     def _current(self, row: RowVersion | Row) -> Row | None:
-        """The row of that identity."""
+        """The planned row with the same identity."""
         identity = self.writer.identity(row)
         return self._displaced.get(identity) or self._now.get(identity)
 
     async def _with_key(self, key: OwnedKey) -> Sequence[Row]:
-        """The rows with a key, the one that counts first."""
+        """The planned rows with a key, the effective one first."""
         if key not in self._by_key:
             self._by_key[key] = {}
             self._add(await self.writer.read((), [key]))
         return list(self._by_key[key].values())
 
     def _put(self, row: Row) -> str:
-        """Add a row and return its identity; if another one still has that, it leaves later."""
+        """Add a row and return its identity; another row that still has it loses it later."""
         identity = self.writer.identity(row)
         before = self._now.get(identity)
         if before is not None:
@@ -167,7 +167,7 @@ class Batch:
         return True
 
     async def plan(self, change: Change, owner: str | None) -> None:
-        """Decide what a change needs."""
+        """Plan one change."""
         if isinstance(change.after, Draft):
             await self._plan_draft(change.after, change, owner)
         elif isinstance(change.after, Row):
@@ -224,7 +224,7 @@ class Batch:
             self._conflict(_row(before), row, "changed", change)
 
     async def _plan_row(self, wanted: Row, change: Change, owner: str | None) -> None:
-        """Write a row exactly as it is given, as undo and imports do."""
+        """Plan to write a row exactly as given, for undo and imports."""
         own = self._current(wanted)
         if own is not None and self.writer.same(own, wanted):
             self._leave(change, own)
@@ -232,7 +232,7 @@ class Batch:
         source = own if change.before is None else self._current(change.before)
         holders = await self._holders((owner, wanted.key), own, source)
         if own is not None and source is not own and not self._leaves(own):
-            # The row takes the place of another one, but is already there.
+            # The row is to replace another one, but exists already.
             holders.insert(0, own)
         reason = self._obstacle(change, source, holders)
         existing = holders[0] if reason == "key exists" else source
@@ -256,11 +256,11 @@ class Batch:
             row = self.writer.restored_row(wanted, replaced, owner, new_id=is_separate and source is not None)
             self._do(replaced, row, change, replaces=is_separate)
         if not self.writer.keys_are_unique:
-            # Of several rows that had one key, all are restored.
+            # Restore all of several rows that had the same key.
             self.handled.add(self.writer.identity(row))
 
     def _obstacle(self, change: Change, source: Row | None, holders: Sequence[Row]) -> Reason | None:
-        """What prevents a row from being written where nothing says what to do about it."""
+        """The conflict that prevents a row from being written, if there is one."""
         if change.target is not None and not self._is_simulated(change.target):
             if change.before is None and source is not None:
                 return "changed"
@@ -271,7 +271,7 @@ class Batch:
         return "key exists" if holders else None
 
     async def _holders(self, key: OwnedKey, *own: Row | None) -> list[Row]:
-        """Rows that have a key which another one is to get, and that do not lose it in this batch."""
+        """The rows that have a key needed by another row, and do not lose it in this batch."""
         ignored = {self.writer.identity(row) for row in own if row is not None} | self.policy.handled
         if not self.writer.keys_are_unique:
             ignored |= self.handled
@@ -279,12 +279,12 @@ class Batch:
         return [row for row in found if self.writer.identity(row) not in ignored and not self._leaves(row)]
 
     def _leaves(self, row: Row) -> bool:
-        """Whether a later change of this batch deletes a row or gives it another key."""
+        """Whether a later change of this batch deletes a row or changes its key."""
         identity = self.writer.identity(row)
         return identity in self.moving and identity not in self._placed
 
     async def _free_key(self, key: str, owner: str | None) -> str:
-        """A key that is not in use: the same one, or with "(restored)" after it."""
+        """Find an unused key: the same one, or with "(restored)" appended."""
         free, number = key, 1
         while await self._with_key((owner, free)):
             free = f"{key} (restored)" if number == 1 else f"{key} (restored {number})"
@@ -292,12 +292,12 @@ class Batch:
         return free
 
     def _is_simulated(self, row: RowVersion | Row) -> bool:
-        """Whether an earlier batch of a dry run would have changed a row."""
+        """Whether an earlier batch of this dry run would have changed a row."""
         return self.policy.dry_run and self.writer.identity(row) in self.policy.handled
 
     def _is_expected(self, row: Row, expected: RowVersion | Row) -> bool:
         if isinstance(expected, RowVersion):
-            # The fingerprint takes much longer, and only versions of single rows have it.
+            # Compute the fingerprint last: it is much slower, and only versions of single rows have it.
             return expected.state == self.writer.state_of(row) or expected.state == row.fingerprint
         return self.writer.same(row, expected)
 
@@ -309,7 +309,7 @@ class Batch:
         *,
         replaces: bool = False,
     ) -> None:
-        """Put a row in place of another; `change` is what asks for it."""
+        """Plan to replace a row by another, for a change."""
         reverses = None if change is None else change.reverses
         self.journal.append(RowChange(existing, new, None, reverses, replaces))
         if existing is not None:
@@ -324,7 +324,7 @@ class Batch:
             self.handled.update(self.writer.identity(row) for row in (existing, new) if row is not None)
 
     def _leave(self, change: Change, row: Row | None) -> None:
-        """Write nothing. A change that is undone already is still journaled, so that the trash counts it as undone and
+        """Plan no write. A change that is already undone is journaled too, so that the trash marks it as undone and
         has its row."""
         target = change.target
         assert target is not None, "a draft is always written"
@@ -336,7 +336,7 @@ class Batch:
             self.tally.rows.append(row)
 
     def _conflict(self, wanted: Row, existing: Row | None, reason: Reason, left_out: Change | None = None) -> None:
-        """Note a row that is not as expected, and the change that is left out for it."""
+        """Record a row that differs from the expected one, and the change that is skipped because of it."""
         skipped = None
         if left_out is not None:
             skipped = (left_out.target or wanted).id
@@ -349,9 +349,9 @@ class Batch:
         return [RowChange(before, now) for before, now in rows if before or now]
 
     def adopt(self, rows: Mapping[str, Row], *, with_state: bool = False) -> None:
-        """Take new rows as the store completed or wrote them; one that was replaced later stays as it was meant.
+        """Replace new rows by those the store completed or wrote; one that was replaced later stays as planned.
 
-        With `with_state` the journal says of a new row what it is in the store, and need not have its content.
+        With `with_state` the journal gets the state of new rows in the store, and need not have their content.
         """
 
         def adopted(change: RowChange) -> RowChange:
@@ -364,6 +364,6 @@ class Batch:
             return RowChange(before, row, None, change.reverses, change.replaces, state)
 
         self.journal = list(map(adopted, self.journal))
-        first = self.tally.rows[:CONFLICTS_LISTED]
+        first = self.tally.rows[:MAX_CONFLICTS]
         self.tally.rows = [rows.get(self.writer.identity(row), row) for row in first]
         self._now |= {self.writer.identity(row): row for row in rows.values()}

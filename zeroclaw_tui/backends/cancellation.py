@@ -1,4 +1,4 @@
-"""Work on threads that ends soon after the task that awaits it is cancelled."""
+"""Work on threads that ends soon after the awaiting task is cancelled."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Answer = TypeVar("Answer")
 
 
 class CancellableTask:
-    """One piece of work on a thread. Cancelling its await interrupts its statement and waits for the thread."""
+    """Work on a thread. Cancelling its await interrupts its SQL statement and waits for the thread."""
 
     def __init__(self) -> None:
         self.ending: asyncio.Future[Any] | None = None
@@ -37,19 +37,19 @@ class CancellableTask:
         self._connection: sqlite3.Connection | None = None
 
     async def run(self, work: Callable[[], Answer]) -> Answer:
-        """Give the result of `work`."""
+        """Run `work` and return its result."""
         self.ending = running = asyncio.get_running_loop().run_in_executor(None, work)
         return await wait_until_done(running, self.cancel)
 
     def cancel(self) -> None:
-        """Interrupt the statement that runs, and let `check` raise; from any thread."""
+        """Interrupt the running statement, and make `check` raise; callable from any thread."""
         self._is_cancelled.set()
         with self._lock:
             if self._connection is not None:
                 self._connection.interrupt()
 
     def check(self, *ignored: object) -> None:
-        """Raise SearchInterrupted after `cancel`; for the steps of work that has no statement to interrupt."""
+        """Raise SearchInterrupted after `cancel`, for steps of the work without a statement to interrupt."""
         if self._is_cancelled.is_set():
             raise SearchInterrupted
 
@@ -67,7 +67,7 @@ class CancellableTask:
 
 
 async def run_cancellable(work: Callable[..., Answer], *arguments: Any) -> Answer:
-    """Give the result of `work(*arguments, task)` on a thread; cancelling the await cancels the task."""
+    """Run `work(*arguments, task)` on a thread and return its result; cancelling the await cancels the task."""
     task = CancellableTask()
     return await task.run(lambda: work(*arguments, task))
 
@@ -85,9 +85,9 @@ class ReadWorkerPool:
         self._is_closed = False
 
     async def run(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        """Give the result of `work`; cancelling the await interrupts its statement.
+        """Run `work` and return its result; cancelling the await interrupts its statement.
 
-        Raises InspectorError kinds, and SearchInterrupted if it is stopped or closed.
+        Raises subclasses of InspectorError, and SearchInterrupted if the pool is stopped or closed.
         """
         if self._is_closed:
             raise SearchInterrupted
@@ -102,7 +102,7 @@ class ReadWorkerPool:
             except BaseException:
                 connection.close()
                 raise
-            # One with a notice does not see later writes.
+            # A connection with a notice does not see later writes.
             if self._idle or connection.notice is not None:
                 connection.close()
             else:
@@ -118,7 +118,7 @@ class ReadWorkerPool:
     def _connection(self) -> tuple[FileIdentity | None, ReadOnlyConnection]:
         """Take the idle connection if its file is still the one at the path, else open a new one."""
         file = file_identity(self._path)
-        # Threads may ask at the same time.
+        # Several threads may call this at the same time.
         with suppress(IndexError):
             opened, connection = self._idle.pop()
             if opened == file:
@@ -127,12 +127,12 @@ class ReadWorkerPool:
         return file, connect_read_only_blocking(self._path)
 
     async def close(self) -> None:
-        """Interrupt everything, and run nothing more."""
+        """Stop all work permanently."""
         self._is_closed = True
         await self.stop()
 
     async def stop(self) -> None:
-        """Interrupt everything that runs, and wait until all connections are closed."""
+        """Interrupt all running work, and wait until all connections are closed."""
         running = [task.ending for task in self._running if task.ending is not None]
         for task in self._running:
             task.cancel()
@@ -144,7 +144,7 @@ class ReadWorkerPool:
 
 
 async def read_in_thread(path: Path, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
-    """Give the result of `work` with a read-only connection of a database. Raises InspectorError kinds."""
+    """Run `work` with a read-only connection to a database. Raises subclasses of InspectorError."""
     reads = ReadWorkerPool(path)
     try:
         return await reads.run(work)
@@ -163,12 +163,12 @@ async def wait_until_done(running: asyncio.Future[Answer], stop: Callable[[], No
             cancelled = error
     if cancelled is not None:
         if not running.cancelled():
-            # asyncio logs an exception that nobody looks at.
+            # asyncio would log an exception that was never retrieved.
             running.exception()
         raise cancelled
     return running.result()
 
 
 def cancellable_progress(stop: threading.Event, on_progress: ProgressCallback | None) -> ProgressCallback:
-    """Give a progress callback that also ends the work once `stop` is set."""
+    """Return a progress callback that also ends the work when `stop` is set."""
     return lambda done: not stop.is_set() and (on_progress is None or on_progress(done))

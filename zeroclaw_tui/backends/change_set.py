@@ -1,7 +1,6 @@
-"""Applying changes to the rows of any store: compare, journal, write, a batch at a time.
+"""Apply changes to the rows of any store in batches: compare, journal, write.
 
-The coroutines here wait for nothing but the writer, so that a store with a thread of its own can drive them there with
-`run_sync`.
+The coroutines here only await the writer, so that a store with its own thread can run them there with `run_sync`.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ from zeroclaw_tui.memory.errors import Refused
 T = TypeVar("T")
 _COMPLETED_LATER = (Draft, Edit)
 _TRIES = 3
-"""How often a batch is tried when other programs write the same rows."""
+"""How often a batch is tried while other programs write the same rows."""
 
 
 def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never waits, on any thread."""
+    """Run a coroutine that never suspends, on any thread."""
     try:
         coroutine.send(None)
     except StopIteration as end:
@@ -46,7 +45,7 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
 class ChangeSet:
     """Changes to apply with one policy.
 
-    `run` may be called again with another writer where the store had to be opened again; it goes on where it was.
+    `run` may be called again with another writer after the store was reopened; it resumes with the pending batch.
     """
 
     def __init__(
@@ -68,7 +67,7 @@ class ChangeSet:
         self._total = ApplyResult()
 
     async def run(self, writer: RowWriter) -> ApplyResult:
-        """Apply them. Raises UsageError and Refused for values no store, or not this one, can have."""
+        """Apply the changes. Raises UsageError and Refused for values that no store, or this store, can have."""
         writer.done = self._total.written
         while batch := await writer.blocking(lambda: self._next_batch(writer)):
             if self._processed and (writer.is_stopped or not self._report_progress()):
@@ -86,11 +85,11 @@ class ChangeSet:
         return self._total
 
     def _report_progress(self) -> bool:
-        """Say how many changes are done; False means that no further batch shall begin."""
+        """Report the number of processed changes; False means that no further batch may begin."""
         return self._on_progress is None or self._on_progress(self._processed)
 
     def _next_batch(self, writer: RowWriter) -> Sequence[Change]:
-        """As many changes as the writer takes at once; all of them where a conflict refuses the set."""
+        """Take as many changes as fit in a batch; all of them if a conflict refuses the whole set."""
         batch = self._pending
         size, most_rows = sum(change.size for change in batch), writer.batch_rows
         while self._is_one_batch or not batch or (len(batch) < most_rows and size < BATCH_BYTES):
@@ -114,7 +113,7 @@ class ChangeSet:
             except WriteConflict:
                 continue
             except _Refused as refused:
-                # Leaving the block by an exception has rolled the batch back.
+                # The exception has rolled the batch back.
                 self._total.add(refused.tally)
                 return
             self._total.add(found.tally)
@@ -161,7 +160,7 @@ class ChangeSet:
 
 
 class _Refused(Exception):
-    """Leaves the batch of a set that is written whole or not at all, because of conflicts."""
+    """Raised to leave the batch of an all-or-nothing set with conflicts."""
 
     def __init__(self, tally: ApplyResult) -> None:
         self.tally = tally

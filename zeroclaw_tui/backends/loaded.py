@@ -1,4 +1,4 @@
-"""The memories of a store that is read whole: queries and counts answered in Python."""
+"""The memories of a store that is loaded whole, with queries and counts in Python."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from zeroclaw_tui.memory.query import NEWEST_UPDATED, MemoryFilter, Query, Sort,
 from zeroclaw_tui.memory.statistics import CountField, Counts
 
 _Ordered = Sequence[tuple[tuple[Any, ...], MemoryEntry]]
-"""Memories in rising order, each with the value that it is ordered by."""
+"""Memories in ascending order, each with its sort key."""
 
 
 def order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
-    """What memories are ordered by, no two alike."""
+    """The unique sort key of a memory."""
     return sort_key(entry, Sort(field))
 
 
 def order_by_time(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
-    """The same where memories have no order of storing: then their times are used."""
+    """The sort key for stores without an order of storing, which use times instead."""
     return order_value(entry, SortField.AGE if field is SortField.STORED else field)
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """The memories of one reading, whole.
+    """All memories of a store at one time.
 
-    `backend` names the store in messages. `order_value` may be another order, in which no two memories are alike.
+    `backend` is the name of the store in messages. `order_value` may be another function with unique sort keys.
     """
 
     entries: Sequence[MemoryEntry] = ()
@@ -44,17 +44,17 @@ class Loaded:
 
     @cached_property
     def by_handle(self) -> dict[Handle, MemoryEntry]:
-        """By handle."""
+        """The memories by handle."""
         return {entry.handle: entry for entry in self.entries}
 
     @cached_property
     def by_id(self) -> dict[str, MemoryEntry]:
-        """By id."""
+        """The memories by id."""
         return {entry.id: entry for entry in self.entries}
 
     @cached_property
     def by_key(self) -> dict[str, list[MemoryEntry]]:
-        """By key, those of one key in the order read."""
+        """The memories by key, those with the same key in the order of reading."""
         found: dict[str, list[MemoryEntry]] = {}
         for entry in self.entries:
             found.setdefault(entry.key, []).append(entry)
@@ -62,11 +62,11 @@ class Loaded:
 
     @cached_property
     def namespaces(self) -> tuple[str, ...]:
-        """Every namespace that a memory is in, in the order read."""
+        """The distinct namespaces, in the order of reading."""
         return tuple(dict.fromkeys(entry.namespace for entry in self.entries if entry.namespace is not None))
 
     async def find(self, query: Query[Any]) -> Sequence[MemoryEntry]:
-        """The whole memories that a query selects, in its order.
+        """Find the memories of a query with their full contents, in its order.
 
         Raises UsageError for a pattern that is too slow, and Unreadable if two memories have the
         same id or handle.
@@ -88,7 +88,7 @@ class Loaded:
     async def count_up(
         self, filter: MemoryFilter, now: str, by: Sequence[CountField], missing: Container[str]
     ) -> Counts:
-        """Count the memories that a filter selects; `missing` names what the store does not have."""
+        """Count the memories that match a filter; `missing` are the capabilities that the store lacks."""
         found = await filter_entries_async(self.entries, filter)
         superseded: Sequence[MemoryEntry] = ()
         if "superseded" in by and "superseded" not in missing:
@@ -96,7 +96,7 @@ class Loaded:
         return await asyncio.to_thread(count_entries, found, superseded, missing, now, by)
 
     def _named(self, query: Query[Any]) -> Sequence[MemoryEntry] | None:
-        """The memories that a query names by handles, ids or keys; None for a query that names none."""
+        """The memories that a query selects by handles, ids or keys; None for other queries."""
         if query.handles is not None:
             return [self.by_handle[handle] for handle in dict.fromkeys(query.handles) if handle in self.by_handle]
         if query.ids is not None:
@@ -116,7 +116,7 @@ class Loaded:
             return sorted(((self.order_value(entry, field), entry) for entry in unique), key=itemgetter(0))
 
         ordered = await asyncio.to_thread(order)
-        # Pages of one listing are asked for one after another; older listings are not kept.
+        # Keep only the last order, because the pages of one list are requested one after another.
         self._ordered.clear()
         self._ordered[filter, field] = ordered
         return ordered

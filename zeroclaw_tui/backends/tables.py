@@ -1,7 +1,7 @@
-"""What ZeroClaw's tables in SQLite and PostgreSQL have in common when rows are changed: agents, spellings, moments.
+"""Shared code for changing rows of ZeroClaw's tables in SQLite and PostgreSQL: agents, session ids, times.
 
-All that a batch concerns is read at once in the open transaction, decided on in memory, and written as what differs in
-the end.
+All rows of a batch are read at once in the open transaction, the changes are computed in memory, and only the final
+differences are written.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def local_now(after: str = "") -> str:
-    """Now as RFC 3339 with the local offset; always later than the moment `after` says."""
+    """The current time as RFC 3339 with the local offset, always later than `after`."""
     return nine_digits(moment_after(after, datetime.now(UTC)).astimezone())
 
 
 def utc_now() -> str:
-    """Now in UTC, as ZeroClaw >= 0.8.0 dates its agents."""
+    """The current time in UTC, as in ZeroClaw's agents from 0.8.0 on."""
     return nine_digits(datetime.now(UTC))
 
 
 def moment_after(stored: str, now: datetime) -> datetime:
-    """Now, or a microsecond after the moment of a stored text where that is later."""
+    """Return `now`, or one microsecond after a stored time if that is later."""
     earlier = moment(stored)
     return now if earlier is None else max(now, earlier + _MICROSECOND)
 
 
 def nine_digits(when: datetime) -> str:
-    """A moment with nine fraction digits and `+00:00`, never `Z`: ZeroClaw compares such texts as text."""
+    """Format a time with nine fractional digits and `+00:00`, never `Z`: ZeroClaw compares times as text."""
     text = when.isoformat(timespec="microseconds")
     return f"{text[:-6]}000{text[-6:]}"
 
 
 def uuid_for(id: str) -> str:
-    """The id itself where it is a UUID, else one that always belongs to it."""
+    """Return an id that is a UUID unchanged, or derive a UUID from any other id."""
     try:
         return str(uuid.UUID(id))
     except ValueError:
@@ -56,38 +56,38 @@ def uuid_for(id: str) -> str:
 
 
 def sanitised(session: str) -> str:
-    """A session id as ZeroClaw >= 0.8.0 stores it: what is no letter, digit, `_` or `-` becomes `_`."""
+    """Convert a session id as ZeroClaw >= 0.8.0 does: characters other than letters, digits, `_` and `-` become `_`."""
     return "".join(letter if letter in "_-" or is_alphanumeric(letter) else "_" for letter in session)
 
 
 DEFAULT_AGENT = "default"
-"""The alias ZeroClaw gives the owner of what was there before it knew agents, and of what names none."""
+"""ZeroClaw's alias for the owner of memories from before it had agents, and of memories without an agent."""
 
 
 class TableWriter(RowWriter):
-    """Writes the table of memories, whose rows are identified by their id, and that of the agents (ZeroClaw >= 0.8)."""
+    """Writes the table of memories, identifying rows by id, and the table of agents (ZeroClaw >= 0.8)."""
 
     is_transactional = True
     has_update_times = True
-    """Whether a row has the time of its last change besides that of its creation."""
+    """Whether a row has a time of the last change in addition to the time of creation."""
     has_agents: bool
     """Whether each memory has an owner."""
     agents: dict[str, str]
-    """The aliases by id, as they are in this transaction; may be added to."""
+    """The aliases by id in this transaction, including added ones."""
     columns: Set[str]
-    """The names that values of a row may have."""
+    """The names of allowed values of a row."""
     usual: Mapping[str, Value] = MappingProxyType({})
-    """What a new memory has in columns that a draft need not name."""
+    """The defaults of columns that a draft may omit."""
     reset: Mapping[str, Value] = MappingProxyType({})
-    """What a draft that replaces a memory sets back, unless it names another value."""
+    """The values to which a draft that replaces a memory resets columns it does not set."""
 
     @abstractmethod
     def later_than(self, stored: str) -> str:
-        """Now, as the store writes a time, and later than the one that is stored."""
+        """The current time in the store's format, later than the stored one."""
 
     @abstractmethod
     def vector_problem(self, vector: Vector) -> Refused | None:
-        """Why the store cannot have a vector."""
+        """The reason why the store cannot have a vector."""
 
     @abstractmethod
     async def delete(self, rows: Sequence[Row]) -> None:
@@ -95,15 +95,15 @@ class TableWriter(RowWriter):
 
     @abstractmethod
     async def change(self, row: Row, values: Mapping[str, Value]) -> Row:
-        """Give a row these values, where they differ, and return it as it then is."""
+        """Update the values of a row that differ, and return the row as stored."""
 
     @abstractmethod
     async def insert(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Insert rows, and return them as they then are, in order. Raises WriteConflict if a key was taken."""
+        """Insert rows, and return them as stored, in order. Raises WriteConflict if a key exists."""
 
     @abstractmethod
     async def present_agent(self, row: Row) -> Row | None:
-        """The row of the agent with the same id."""
+        """The existing row of the agent with the same id."""
 
     @abstractmethod
     async def insert_agent(self, row: Row) -> Row:
@@ -111,7 +111,7 @@ class TableWriter(RowWriter):
 
     @abstractmethod
     async def delete_agent(self, row: Row) -> bool:
-        """Delete an agent; False if it owns memories, or if something refers to it."""
+        """Delete an agent; False if it owns memories or is referenced."""
 
     def check(self, after: Draft | Edit) -> None:
         """Raise Refused for a field that the table has no column for."""
@@ -129,7 +129,7 @@ class TableWriter(RowWriter):
         return None if owner is None else str(owner)
 
     def same(self, one: Row, other: Row) -> bool:
-        """Whether two rows are equal; if ZeroClaw migrated the table in between, in the columns of both."""
+        """Whether two rows are equal; if ZeroClaw migrated the table in between, only common columns are compared."""
         if one.fingerprint == other.fingerprint:
             return True
         if one.values.keys() - {"embedding"} == other.values.keys() - {"embedding"}:
@@ -138,9 +138,9 @@ class TableWriter(RowWriter):
         return _part(one, common).fingerprint == _part(other, common).fingerprint
 
     async def resolve_owner(self, row: Row | Draft, *, create: bool) -> tuple[str | None, RowChange | None]:
-        """The agent of the row's id, else of its alias, else `default`, else the only one; else one is added.
+        """Find the agent by the row's agent id, or else its alias, or else `default`, or else the only one; or add one.
 
-        Raises Refused for a draft that leaves a choice.
+        Raises Refused for a draft without an agent if there are several.
         """
         if not self.has_agents:
             return None, None
@@ -151,7 +151,7 @@ class TableWriter(RowWriter):
         if alias is None and self.agents:
             raise Refused(
                 f"This store belongs to the agents {', '.join(sorted(self.agents.values()))}.",
-                hint="Name the one that shall own the memory.",
+                hint="Name the agent that will own the memory.",
             )
         alias, new_id = alias or DEFAULT_AGENT, str(uuid.uuid4())
         values: dict[str, Value] = {"id": new_id, "alias": alias, "created_at": utc_now()}
@@ -160,7 +160,7 @@ class TableWriter(RowWriter):
         return added.id, RowChange(None, added)
 
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
-        """As ZeroClaw's own store writes it; a replaced row keeps its id, its place and its time of creation."""
+        """Make the row as ZeroClaw does; a replaced row keeps its id, its position and its time of creation."""
         values = {"content": draft.content, "category": draft.category, **self._as_stored(draft.named)}
         if "session_id" in self.columns:
             values["session_id"] = self.session_stored(draft.session_id)
@@ -177,7 +177,7 @@ class TableWriter(RowWriter):
         return Row(row_id, values, None, alias)
 
     def edited_row(self, row: Row, edit: Edit) -> Row:
-        """With the time it is now; new content with the given vector or none."""
+        """Set the time of change; new content gets the given vector or none."""
         if not edit.values and edit.vector is not None:
             if (problem := self.vector_problem(edit.vector)) is not None:
                 raise problem
@@ -191,7 +191,7 @@ class TableWriter(RowWriter):
         return self._changed(row, values, self._usable_vector(edit.vector) if is_new else None)
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
-        """With the values that today's table has columns for."""
+        """Restore the values for which the current table has columns."""
         names, columns = row.values.keys(), self.columns
         unknown = () if names <= columns else names - columns
         if existing is None and owner is None and not new_id and not unknown and (self.has_agents or row.agent is None):
@@ -199,18 +199,18 @@ class TableWriter(RowWriter):
         values = dict(row.values)
         if lost := [name for name in unknown if values.pop(name) is not None]:
             self.notes[
-                f"What stood in {one_line(', '.join(sorted(lost)))} is left out: this store has no such column."
+                f"The values of {one_line(', '.join(sorted(lost)))} are dropped: this store has no such column."
             ] = None
         if existing is not None and self.identity(existing) == self.identity(row):
-            # A column that was added since then has a value only in the present row.
+            # A column that was added since then only has a value in the existing row.
             values = {**existing.values, **values}
         alias = row.agent if self.has_agents else None
         if owner is not None:
             alias = self.agents.get(owner, owner)
             if values.get("agent_id", owner) != owner:
                 self.notes[
-                    f"{one_line(row.key)!r} belongs to the agent {one_line(alias)} now, since its own is no longer "
-                    "there."
+                    f"{one_line(row.key)!r} now belongs to the agent {one_line(alias)}, because its own agent no "
+                    "longer exists."
                 ] = None
             values["agent_id"] = owner
         if new_id:
@@ -219,7 +219,7 @@ class TableWriter(RowWriter):
         return Row(row.id, values, row.handle, alias, row.table)
 
     async def write(self, changes: Sequence[RowChange]) -> Mapping[str, Row]:
-        """Delete, update, insert. A row whose new key another one still has is deleted and inserted again."""
+        """Delete, update, insert. A row whose new key another row still has is deleted and inserted again."""
 
         def place(row: Row) -> OwnedKey:
             return self.owner(row), row.key
@@ -248,7 +248,7 @@ class TableWriter(RowWriter):
         return written
 
     async def write_other(self, change: Change, *, dry_run: bool) -> RowChange | None:
-        """Insert an agent if there is none, or delete one that nothing needs; no other table is written."""
+        """Insert a missing agent, or delete an unused one; other tables are not written."""
         row = change.after if isinstance(change.after, Row) else change.before
         assert isinstance(row, Row), "rows of other tables are known whole"
         if dry_run:
@@ -256,7 +256,7 @@ class TableWriter(RowWriter):
         before: Row | None = row
         after: Row | None = row
         if row.table != AGENTS:
-            self.notes["Cached vectors are not brought back: ZeroClaw makes them again when it needs them."] = None
+            self.notes["Cached vectors are not restored: ZeroClaw computes them again when needed."] = None
         elif self.has_agents:
             present = await self.present_agent(row)
             if change.after is None:
@@ -272,7 +272,7 @@ class TableWriter(RowWriter):
         return RowChange(before, after, reverses=change.reverses)
 
     def _as_stored(self, values: Mapping[str, Any]) -> dict[str, Value]:
-        """Values as the columns have them; what is None and needs a value gets the usual one."""
+        """Convert values for the columns; None becomes the default of the column."""
         stored: dict[str, Value] = {}
         for name, value in values.items():
             if value is None:
@@ -284,7 +284,7 @@ class TableWriter(RowWriter):
         return stored
 
     def _usable_vector(self, vector: Vector | None) -> bytes | None:
-        """The vector's data if the store can have it, else None and a note."""
+        """The vector's data if the store can have it, or None with a note."""
         if vector is None or "embedding" not in self.columns:
             return None
         if (problem := self.vector_problem(vector)) is None:
@@ -293,7 +293,7 @@ class TableWriter(RowWriter):
         return None
 
     def _changed(self, row: Row, values: Mapping[str, Value], data: bytes | None) -> Row:
-        """Id, place and time of creation stay. A vector of other content would be worse than none."""
+        """Change values, but not id, position and time of creation. The vector of other content is dropped."""
         changed = {**row.values, **values}
         if self.has_update_times:
             changed["updated_at"] = self.later_than(as_text(row.values["updated_at"]))
@@ -313,8 +313,7 @@ class TableWriter(RowWriter):
         return self._id_of(DEFAULT_AGENT) or only
 
     def session_stored(self, session: Value) -> str | None:
-        """A session as ZeroClaw of this generation writes it, with a remark where that is another; None for a blank
-        one."""
+        """Convert a session id as this generation of ZeroClaw does, with a note if it changes; None if empty."""
         if not isinstance(session, str) or not session:
             return None
         if not self.has_agents:
@@ -329,7 +328,7 @@ class TableWriter(RowWriter):
 
 
 def _part(row: Row, names: Iterable[str]) -> Row:
-    """ZeroClaw >= 0.8.0 rewrites session ids when it opens a file, and gives every memory an owner."""
+    """Select values that ZeroClaw >= 0.8.0 does not change when it opens a file, with session ids converted."""
     values = {name: row.values[name] for name in names if name != "agent_id"}
     session = values.get("session_id")
     return Row(row.id, values | {"session_id": sanitised(session) if isinstance(session, str) else None})

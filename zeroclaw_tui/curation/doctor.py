@@ -478,7 +478,7 @@ def _write_backup(config: MemoryConfig, now: datetime, task: CancellableTask) ->
             os.rename(copy, target)
         sync_folder(folder)
     except (OSError, sqlite3.Error) as error:
-        if sqlite.is_for_want_of_room(folder, error):
+        if sqlite.is_disk_full(folder, error):
             raise DiskFull(f"Cannot create a backup in {folder}: the disk is full.", hint=MAKE_ROOM) from error
         message = f"Cannot create a backup in {folder}: {getattr(error, 'strerror', None) or error}."
         raise Unreadable(message, hint="Check its permissions.") from error

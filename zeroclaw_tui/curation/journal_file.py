@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.curation import journal_records as records
 from zeroclaw_tui.curation.external import read_file
-from zeroclaw_tui.files.database import is_for_want_of_room, transaction, wal_file
+from zeroclaw_tui.files.database import is_disk_full, transaction, wal_file
 from zeroclaw_tui.files.disk import MAKE_ROOM, file_size, lock_or_close, make_folder, new_file
 from zeroclaw_tui.memory.change import FILE, OTHER_ROW, Row, RowChange, Value
 from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Refused, Unreadable
@@ -197,7 +197,7 @@ class JournalFile:
             kind: type[InspectorError] = Unreadable
             why = getattr(error, "strerror", None) or str(error)
             hint = "Check the permissions of the directory and the free space."
-            if is_for_want_of_room(self.path.parent, error):
+            if is_disk_full(self.path.parent, error):
                 kind, why, hint = DiskFull, "the disk is full", MAKE_ROOM
             elif name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
                 why, hint = "it is damaged", _DAMAGED

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _CUSTOM = "custom:"
 _BASE_URLS = {"openai": "https://api.openai.com", "openrouter": "https://openrouter.ai/api/v1"}
 _PROVIDERS = "openai, openrouter or custom:<url>"
-_LONGEST_NAME = 80
+_MAX_NAME = 80
 _CHARACTERS_PER_TOKEN = 4
 
 Announce = Callable[[str], None]
@@ -161,4 +161,4 @@ def why_no_embedder(config: EmbeddingConfig, purpose: str = "to search by meanin
 
 
 def _shown(name: str) -> str:
-    return one_line(mask_secrets(name))[:_LONGEST_NAME]
+    return one_line(mask_secrets(name))[:_MAX_NAME]

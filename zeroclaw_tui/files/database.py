@@ -303,7 +303,7 @@ def explain_sqlite_error(path: Path, name: str, error: sqlite3.Error) -> Inspect
             f"A program ended in the middle of a write to {path}.",
             hint="Start ZeroClaw once, or open the file here without --read-only: both roll the write back.",
         )
-    if is_for_want_of_room(path.absolute().parent, error):
+    if is_disk_full(path.absolute().parent, error):
         return DiskFull(f"{path} cannot be read because the disk is full.", hint=MAKE_ROOM)
     return Unreadable(
         f"SQLite cannot read {path}: {error}.",
@@ -311,7 +311,7 @@ def explain_sqlite_error(path: Path, name: str, error: sqlite3.Error) -> Inspect
     )
 
 
-def is_for_want_of_room(folder: Path, error: OSError | sqlite3.Error) -> bool:
+def is_disk_full(folder: Path, error: OSError | sqlite3.Error) -> bool:
     """Whether an error means that the disk of a folder is full, for which SQLite has many error codes. Blocks."""
     import tempfile
 
@@ -357,7 +357,7 @@ def why_not_writable(path: Path) -> str | None:
 def creation_error(path: Path, error: OSError | sqlite3.Error) -> InspectorError:
     """Explain why a database could not be created. Blocks."""
     folder = next(folder for folder in path.parents if folder.is_dir())
-    if is_for_want_of_room(folder, error):
+    if is_disk_full(folder, error):
         return DiskFull(f"{path} cannot be created because the disk is full.", hint=f"No file was created. {MAKE_ROOM}")
     why = error.strerror if isinstance(error, OSError) else None
     hint = f"No file was created. Check the disk, the permissions of {folder}, and which user runs ZeroClaw."

@@ -1,4 +1,4 @@
-"""Changes of rows, and what the journal records of them so that they can be undone."""
+"""Changes of rows, and their records in the journal, from which they can be undone."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.text import one_line
 
 Value = str | int | float | bytes | None
-"""One value of a row. Text that is no UTF-8 in the store is here with surrogate escapes."""
+"""One value of a row. Text that is not UTF-8 in the store has surrogate escapes here."""
 
 MEMORIES, AGENTS, EMBEDDING_CACHE = "memories", "agents", "embedding_cache"
 FILE, NOTES_FILE, OTHER_ROW = "file", "notes_file", "other_row"
-"""The table that a row belongs to. `FILE` is any file outside of the store, `NOTES_FILE` a file of a Markdown store,
-`OTHER_ROW` a row of another database."""
+"""The table of a row. `FILE` is any file outside of the store, `NOTES_FILE` a file of a Markdown store, `OTHER_ROW` a
+row of another database."""
 
 SUPERSEDED_BY = "superseded_by"
 """A field that an edit can only clear (None), so that a superseded memory is current again."""
@@ -30,7 +30,7 @@ _ENCODER = json.JSONEncoder(sort_keys=True, default=lambda blob: {"blob": blob.h
 # An import makes ten of Row, RowChange and Change for each memory; frozen, each would take four times as long.
 @dataclass(slots=True)
 class Row:
-    """One row exactly as its store has it: every column by name, also columns that this program does not know.
+    """One row exactly as stored: every column by name, including columns unknown to this program.
 
     `id` is its primary key, `handle` its position in the store (SQLite: rowid), `agent` the owner's alias, if there is
     one. A memory's values have at least key and content; the other names are those of ZeroClaw's memories table, or the
@@ -47,8 +47,8 @@ class Row:
     def fingerprint(self) -> str:
         """SHA-256 in hex over all values except the vector and the position in a file.
 
-        Both can change while the memory stays the same: ZeroClaw embeds a row again, or writes above a line. The
-        fingerprint of a file is that of its bytes, or the value "sha256" where the row has no bytes.
+        Both can change while the memory stays the same: ZeroClaw embeds a row again, or inserts lines above a line. The
+        fingerprint of a file is that of its bytes, or the value "sha256" if the row has no bytes.
         """
         if self.table in (FILE, NOTES_FILE):
             data = self.values.get("bytes")
@@ -60,32 +60,32 @@ class Row:
 
     @property
     def key(self) -> str:
-        """Its key as text."""
+        """The key as text."""
         return as_text(self.values.get("key"))
 
     @property
     def size(self) -> int:
-        """The bytes of its values."""
+        """The size of its values in bytes."""
         return sum([len(one) if type(one) is str and one.isascii() else _size(one) for one in self.values.values()])
 
     @classmethod
     def of(cls, entry: MemoryEntry) -> Row:
-        """The row that a memory with its full content is, by the names of ZeroClaw's columns."""
+        """Make the row of a memory with its full content, with the names of ZeroClaw's columns."""
         return cls(entry.id, entry.columns(), entry.handle, entry.agent)
 
     def entry(self) -> MemoryEntry:
-        """The memory it is, with its full content."""
+        """Make the memory of the row, with its full content."""
         handle = self.id if self.handle is None else self.handle
         return MemoryEntry.from_columns(self.id, self.values, handle=handle, agent=self.agent)
 
 
 @dataclass(slots=True)
 class RowChange:
-    """One row before and after a change, None where there is no such row, as the journal records it.
+    """One row before and after a change, None if there is no such row, as recorded in the journal.
 
-    `number` is its number in the journal, `reverses` the number of the journaled change that it undoes or does again;
-    `replaces` says that the row was another one by then. `after_state` is the fingerprint of a new row as the store has
-    it: then the journal saves only its id and key.
+    `number` is its number in the journal, `reverses` the number of the journaled change that it undoes or redoes;
+    `replaces` means that the row had changed since. `after_state` is the stored fingerprint of a new row: then the
+    journal saves only its id and key.
     """
 
     before: Row | None
@@ -97,7 +97,7 @@ class RowChange:
 
     @property
     def row(self) -> Row:
-        """Whichever there is, the earlier one first."""
+        """The row before the change, or else the one after it."""
         row = self.before or self.after
         if row is None:
             raise ValueError("a change has a before or an after")
@@ -105,37 +105,36 @@ class RowChange:
 
 
 class Journal(Protocol):
-    """A durable record of rows before and after they change, so that a change can be undone. Both verbs block."""
+    """A durable record of rows before and after changes, for undo. Both methods block."""
 
     def record(self, changes: Sequence[RowChange]) -> None:
-        """Save changes that are about to be written; returns once they are safe on disk.
+        """Save changes that are about to be written; returns when they are durable.
 
-        What it raises stops the batch before anything of it is written.
+        An exception stops the batch before anything is written.
         """
 
     def withdraw(self) -> None:
-        """Discard what the last `record` saved, because none of it was written."""
+        """Discard the changes of the last `record`, because none of them was written."""
 
 
 ProgressCallback = Callable[[int], bool]
-"""Called with the number of changes done so far, on whichever thread works; returns False to stop before the next
-batch."""
+"""Called with the number of processed changes, on any thread; returns False to stop before the next batch."""
 
 See = Callable[[Row], None]
 """Called with one row; must not keep it."""
 
 OnConflict = Literal["refuse", "skip", "overwrite", "rename"]
-"""What `apply` does with a row that is not as its change expects it: write nothing of the set, leave the row out,
-replace it, or write the new row under another key."""
+"""How `apply` handles a row that differs from the one its change expects: write nothing of the set, skip the row,
+replace it, or write the new row with another key."""
 
 RowVersion: TypeAlias = MemoryEntry
-"""The version of a row: a memory with a `state`, and without its content. A change is written only if the row still has
+"""The version of a row: a memory with a `state`, without its content. A change is written only if the row still has
 this state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A content's vector, float32 little-endian, and what made it: a store's vectors all come from one model."""
+    """The vector of a content, float32 little-endian, with its provider and model, the same in a whole store."""
 
     data: bytes = field(repr=False)
     provider: str
@@ -143,13 +142,13 @@ class Vector:
 
     @property
     def dimensions(self) -> int:
-        """How many numbers."""
+        """The number of dimensions."""
         return len(self.data) // 4
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A memory to be. What is None is left to the store's default; `agent` None is the store's default agent."""
+    """A new memory. None means the store's default; `agent` None is the store's default agent."""
 
     key: str
     content: str
@@ -160,38 +159,38 @@ class Draft:
     pinned: bool | None = None
     agent: str | None = None
     vector: Vector | None = None
-    """The vector of its content, where the store does not make it itself."""
+    """The vector of its content, if the store does not compute it itself."""
 
     @property
     def named(self) -> dict[str, Value]:
-        """What it says of the fields that every store may fill in by itself."""
+        """The explicit values of the fields that have defaults in a store."""
         stated = {name: getattr(self, name) for name in ("namespace", "importance", "pinned")}
         return {name: value for name, value in stated.items() if value is not None}
 
     def entry(self, id: str) -> MemoryEntry:
-        """The memory it becomes under an id, without times."""
+        """Make the memory with an id, without times."""
         stated: dict[str, Any] = {name: getattr(self, name) for name in EDITABLE}
         return MemoryEntry(id=id, timestamp="", agent=self.agent, **stated)
 
     def checked(self) -> Draft:
-        """The same with its category in ZeroClaw's spelling. Raises UsageError for what no memory can have."""
+        """Normalise the category. Raises UsageError for values that no memory can have."""
         values = _checked({name: getattr(self, name) for name in EDITABLE})
         return replace(self, category=str(values["category"]), session_id=self.session_id or None)
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """New values for some of EDITABLE; None takes a session away, or SUPERSEDED_BY. What is not named stays.
+    """New values for some of EDITABLE; None clears a session or SUPERSEDED_BY. Other fields are unchanged.
 
-    Without values the row gets the vector alone, and its times stay too.
+    Without values only the vector is set, and the times are unchanged too.
     """
 
     values: Mapping[str, Value]
     vector: Vector | None = None
-    """The vector of new content; without one the row loses its own."""
+    """The vector of new content; without one the row's vector is dropped."""
 
     def checked(self) -> Edit:
-        """The same with its category in ZeroClaw's spelling. Raises UsageError for what no memory can have."""
+        """Normalise the category. Raises UsageError for values that no memory can have."""
         return replace(self, values=_checked(self.values))
 
 
@@ -199,9 +198,9 @@ class Edit:
 class Change:
     """One row to write.
 
-    `before` is what the store must still have: the version or the whole row; None if there is no such row yet.
-    `after` is the row exactly as it shall be, or a Draft or an Edit that the store completes by ZeroClaw's rules; None
-    deletes the row. `reverses` is the number of the journaled change that this one undoes.
+    `before` is the version or the full row that the store must still have; None if there is no such row yet. `after`
+    is the exact new row, or a Draft or an Edit that the store completes by ZeroClaw's rules; None deletes the row.
+    `reverses` is the number of the journaled change that this one undoes.
     """
 
     before: RowVersion | Row | None
@@ -210,7 +209,7 @@ class Change:
 
     @property
     def target(self) -> RowVersion | Row | None:
-        """The row it is about, as far as it is known; None for a Draft without a row to replace."""
+        """The affected row, as far as known; None for a Draft without a row to replace."""
         if self.before is not None:
             return self.before
         return self.after if isinstance(self.after, Row) else None
@@ -223,7 +222,7 @@ class Change:
 
     @property
     def size(self) -> int:
-        """About how many bytes of values it has."""
+        """The approximate size of its values in bytes."""
         row = self.after if isinstance(self.after, Row) else self.before
         if isinstance(self.after, Draft):
             return len(self.after.content)
@@ -231,7 +230,7 @@ class Change:
 
 
 def undoing(change: RowChange) -> list[Change]:
-    """What undoes a journaled change; two changes where one row took the place of another."""
+    """Make the changes that undo a journaled change; two if one row replaced another."""
     before, after = change.before, change.after
     if after is not None and change.after_state is not None:
         return [Change(after.entry().version(change.after_state), before, change.number)]
@@ -241,7 +240,7 @@ def undoing(change: RowChange) -> list[Change]:
 
 
 def _checked(values: Mapping[str, Value]) -> dict[str, Value]:
-    """Values of a memory, its category as ZeroClaw spells it. Raises UsageError with one sentence."""
+    """Check values of a memory, and normalise the category. Raises UsageError with one sentence."""
     if values.get(SUPERSEDED_BY) is not None or values.keys() - {*EDITABLE, SUPERSEDED_BY}:
         raise ValueError(f"an edit cannot set {', '.join(values)}")
     checked = dict(values)
@@ -258,7 +257,7 @@ def _checked(values: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def category_meant(typed: str) -> str:
-    """ZeroClaw's own categories in lower case, others as typed, without blanks around. Raises UsageError when empty."""
+    """Normalise a category: ZeroClaw's own in lower case, others stripped. Raises UsageError if it is empty."""
     category = typed.strip()
     if not category:
         raise UsageError("A memory needs a category.", hint=f"ZeroClaw's own are {', '.join(BUILT_IN_CATEGORIES)}.")
@@ -266,7 +265,7 @@ def category_meant(typed: str) -> str:
 
 
 class Conflict(Refused):
-    """The row is no longer what was opened: `theirs` is what it is now."""
+    """The row has changed since it was opened: `theirs` is the current row."""
 
     title = "Changed in the meantime"
 
@@ -278,9 +277,9 @@ class Conflict(Refused):
 
 @dataclass(frozen=True, slots=True)
 class RowConflict:
-    """A row that is not as a change expects it.
+    """A row that differs from the one a change expects.
 
-    `wanted` is the row as it would be, `existing` the one in its place; None if it was deleted.
+    `wanted` is the row to write, `existing` the current one; None if it was deleted.
     """
 
     wanted: Row
@@ -288,13 +287,13 @@ class RowConflict:
     reason: Literal["key exists", "changed", "deleted"]
 
     def as_json(self) -> dict[str, str | None]:
-        """The row that would be written, why it cannot, and the id of the row in its place."""
+        """The row to write, the reason why it cannot be written, and the id of the existing row."""
         existing = None if self.existing is None else self.existing.id
         return {"id": self.wanted.id, "key": self.wanted.key, "because": self.words, "present": existing}
 
     @property
     def words(self) -> str:
-        """The same in a sentence."""
+        """The conflict as a sentence."""
         wanted, existing = self.wanted, self.existing
         name = one_line(wanted.id)
         named = f"{one_line(wanted.key)!r} (id {name})" if wanted.table == MEMORIES else name
@@ -306,19 +305,18 @@ class RowConflict:
         return f"{named} changed since{f', on {one_line(when)}' if when else ''}."
 
 
-CONFLICTS_LISTED = 100
-"""How many conflicts a result lists at most."""
+MAX_CONFLICTS = 100
+"""The maximum number of conflicts in a result."""
 
 
 @dataclass(slots=True)
 class ApplyResult:
-    """What `apply` did, or would do.
+    """The result of `apply`, or of a dry run.
 
-    `written` counts the rows that changed. `already` has the ids of rows that were as wanted before, `skipped` those of
-    rows that were left out because of a conflict. `conflict_count` counts all rows that were not as expected, those
-    that were overwritten or renamed too; `conflicts` are the first CONFLICTS_LISTED of them.
-    `rows` are the first new rows as the store has them, in the order of the changes. `renamed` maps a key to the one
-    that was used instead. `notes` are sentences for people.
+    `written` counts the changed rows. `already` has the ids of rows that needed no change, `skipped` those of rows that
+    were skipped because of a conflict. `conflict_count` counts all conflicting rows, including overwritten and renamed
+    ones; `conflicts` are the first MAX_CONFLICTS of them. `rows` are the first new rows as stored, in the order of the
+    changes. `renamed` maps a key to the one that was used instead. `notes` are sentences for users.
     """
 
     written: int = 0
@@ -333,37 +331,37 @@ class ApplyResult:
 
     @property
     def done(self) -> int:
-        """How many rows are as wanted now."""
+        """The number of rows that are now as wanted."""
         return self.written + len(self.already)
 
     def add(self, other: ApplyResult) -> None:
-        """Add what further changes came to."""
+        """Add the result of further changes."""
         self.written += other.written
         self.already += other.already
         self.skipped += other.skipped
-        self.conflicts += other.conflicts[: CONFLICTS_LISTED - len(self.conflicts)]
+        self.conflicts += other.conflicts[: MAX_CONFLICTS - len(self.conflicts)]
         self.conflict_count += other.conflict_count
-        self.rows += other.rows[: CONFLICTS_LISTED - len(self.rows)]
+        self.rows += other.rows[: MAX_CONFLICTS - len(self.rows)]
         self.renamed |= other.renamed
         self.note(*other.notes)
 
     def add_conflict(self, conflict: RowConflict, *, skipped: str | None = None) -> None:
-        """Add a row that is not as it was expected; `skipped` is the id of one that is left out for it."""
+        """Add a row that differs from the expected one; `skipped` is the id of a row that is skipped because of it."""
         self.conflicts.append(conflict)
         self.conflict_count += 1
         self.skipped += [] if skipped is None else [skipped]
 
     def note(self, *sentences: str) -> None:
-        """Add sentences that are not among the notes."""
+        """Add sentences to the notes, without duplicates."""
         self.notes += [sentence for sentence in dict.fromkeys(sentences) if sentence not in self.notes]
 
     def refused(self) -> ApplyResult:
-        """What is left of it where nothing is written."""
+        """Reduce it to the conflicts, because nothing is written."""
         return ApplyResult(skipped=self.skipped, conflicts=self.conflicts, conflict_count=self.conflict_count)
 
 
 class Conflicts(Refused):
-    """Rows are not as the changes expect them; nothing was written. `found` has at most CONFLICTS_LISTED."""
+    """Rows differ from those the changes expect; nothing was written. `found` has at most MAX_CONFLICTS."""
 
     title = "Not undone"
 

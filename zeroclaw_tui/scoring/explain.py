@@ -19,7 +19,7 @@ from zeroclaw_tui.scoring.what_if import keyword_meaning, mixed_meanings
 
 _ROUNDING = 1e-9
 _NEARLY_NOTHING = 0.005
-_LONGEST_NAME, _MOST_WORDS, _MOST_DECIMALS = 40, 8, 8
+_MAX_NAME, _MAX_WORDS, _MAX_DECIMALS = 40, 8, 8
 Help = tuple[str, str]
 """A short suggestion for a step, and the key of the inspector that carries it out."""
 Stopping = tuple[str, Help]
@@ -189,14 +189,14 @@ def _words(record: Record) -> Step:
     """Describe which words of the message it contains, and what each adds to its keyword score."""
     found = [share for share in record.shares if share.is_found]
     missing = [share.word for share in record.shares if not share.is_found]
-    names = first_names(missing, most=_MOST_WORDS, longest=_LONGEST_NAME)
+    names = first_names(missing, most=_MAX_WORDS, longest=_MAX_NAME)
     if not record.shares:
         return Step("words", "absent", "the message has no words")
     if not found:
         return Step("words", "absent", f"contains no word of the message: {names}")
     total = sum(share.share for share in found if share.share is not None)
-    matches = ", ".join(_match(share, total, record.store_rows) for share in found[:_MOST_WORDS])
-    more = f" and {len(found) - _MOST_WORDS:,} more" if len(found) > _MOST_WORDS else ""
+    matches = ", ".join(_match(share, total, record.store_rows) for share in found[:_MAX_WORDS])
+    more = f" and {len(found) - _MAX_WORDS:,} more" if len(found) > _MAX_WORDS else ""
     return Step("words", "passed", f"matches {matches}{more}" + (f"; missing: {names}" if missing else ""))
 
 
@@ -472,7 +472,7 @@ def _left_out(record: Record, name: FilterName) -> Stopping:
             helps = "recall without the session"
         case "agent":
             words = f"it belongs to agent {_shown(entry.agent)}" if entry.agent else "it belongs to no agent"
-            agents = first_names(request.agents or (), most=_MOST_WORDS, longest=_LONGEST_NAME)
+            agents = first_names(request.agents or (), most=_MAX_WORDS, longest=_MAX_NAME)
             recall_is, helps = f"recall is for {agents}", "recall for its agent"
         case "namespace":
             words = f"it is in namespace {_shown(entry.namespace or DEFAULT_NAMESPACE)}"
@@ -489,7 +489,7 @@ def _number(value: float | None) -> str:
         return "–"
     if not math.isfinite(value):
         return "no number" if math.isnan(value) else "-∞" if value < 0 else "∞"
-    for decimals in range(2, _MOST_DECIMALS):
+    for decimals in range(2, _MAX_DECIMALS):
         shown = f"{value:,.{decimals}f}"
         if value == 0 or shown.strip("-0.,"):
             return shown
@@ -505,7 +505,7 @@ def _ordinal(place: int) -> str:
 
 def _shown(text: str) -> str:
     """Clean and truncate an external name."""
-    return cut(one_line(text), _LONGEST_NAME) or "(blank)"
+    return cut(one_line(text), _MAX_NAME) or "(blank)"
 
 
 def _only_first(count: int, of: str = "") -> str:

@@ -19,7 +19,7 @@ ExplanationLine = tuple[Piece, ...]
 Wrap = Callable[[str, int], list[str]]
 """Wraps a text to a width in cells."""
 _SIGNS: Mapping[Mark, Piece] = {"passed": ("✓ ", "good"), "stopped": ("✗ ", "bad"), "absent": ("– ", "quiet")}
-_LONGEST_NAME, _LONGEST_MESSAGE = 40, 200
+_MAX_NAME, _MAX_MESSAGE = 40, 200
 _NARROWEST, _WIDEST = 20, 100
 
 
@@ -99,8 +99,8 @@ class Explanation:
         """The title, in one line."""
         is_in = "is" if self.is_injected else "is not"
         where = "in the prompt" if self.record.program is None else f"returned by {self.record.program}"
-        key = cut(_clean(self.record.entry.key), _LONGEST_NAME) or "(blank)"
-        message = cut(_clean(self.query), _LONGEST_MESSAGE)
+        key = cut(_clean(self.record.entry.key), _MAX_NAME) or "(blank)"
+        message = cut(_clean(self.query), _MAX_MESSAGE)
         return f"“{key}” {is_in} {where} for " + (f"“{message}”" if message else "a blank message")
 
     def as_json(self) -> dict[str, Any]:

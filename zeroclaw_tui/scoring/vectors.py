@@ -1,4 +1,4 @@
-"""Exact cosine search over float32 vectors, in memory or as they are read."""
+"""Exact cosine search over float32 vectors, in memory or while they are read."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 _UNIT_ROUNDOFF = 2.0**-24
 _FLOAT64_EPSILON = 2.0**-52
-# Between these lengths neither a square nor a product of 32-bit numbers underflows or overflows.
+# For vector lengths in this range, squares and products of 32-bit numbers do not underflow or overflow.
 _MIN_SURE_NORM = 1e-12
 _MAX_SURE_NORM = 1e18
 _NUMBERS_AT_ONCE = 2**18
 
 
 def plain_cosines(query: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """The cosine of each vector to the query, dot / (|a| * |b|), every step rounded to 32 bits and summed in order.
+    """Compute the cosine of each vector and the query, dot / (|a| * |b|), rounding every step to 32 bits, in order.
 
-    As a loop over f32 in Rust gives it, bit by bit. Shapes (numbers,) and (rows, numbers), float32; the answer has
-    shape (rows,), 0.0 where a length is 0. Nothing is clamped.
+    The result is bit-identical to a loop over f32 in Rust. Shapes (numbers,) and (rows, numbers), float32; the result
+    has shape (rows,), 0.0 for vectors of length 0. Nothing is clamped.
     """
     import numpy as np
 
@@ -38,7 +38,7 @@ def plain_cosines(query: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 
 
 def _summed(products: np.ndarray) -> np.ndarray:
-    """The sum of each row, one number after the other: NumPy's own sum adds in another order."""
+    """Sum each row from left to right: NumPy's own sum adds in another order."""
     import numpy as np
 
     if not products.shape[1]:
@@ -48,9 +48,9 @@ def _summed(products: np.ndarray) -> np.ndarray:
 
 
 class QueryVector:
-    """A query's vector with what every comparison needs.
+    """A query's vector with precomputed values for comparisons.
 
-    Products in 32 bits and in any order only pick candidates. Their scores are those of ZeroClaw's loop, which adds in
+    Products in 32 bits and in any order only select candidates. The scores are those of ZeroClaw's loop, which adds in
     64 bits from the first number to the last, clamps to 0..1 and rounds to 32 bits.
     """
 
@@ -61,11 +61,11 @@ class QueryVector:
         self.dimensions = len(self._wide)
         self._norm = float(_length_in_order(self._wide[None, :])[0]) if self.dimensions else 0.0
         self.can_score = self._norm != 0.0 and math.isfinite(self._norm)
-        """False where no row can have a cosine above 0."""
+        """False if no row can have a cosine above 0."""
         self._direction = (self._wide / self._norm).astype(np.float32) if self.can_score else None
-        # A dot product of n terms is off by at most n u / (1 - n u), in any order; a length by half of that.
+        # The error of a dot product of n terms is at most n u / (1 - n u), in any order; of a length, half of that.
         self._margin = 2 * _error_of(self.dimensions, _UNIT_ROUNDOFF)
-        # Next to a very short query a short row scores 0, however well it points.
+        # With a very short query vector a short row scores 0, whatever its direction.
         self._min_sure_norm = max(_MIN_SURE_NORM, 2 * _FLOAT64_EPSILON / self._norm) if self.can_score else 0.0
 
     def blocks(self, rows: int) -> Iterator[slice]:
@@ -90,7 +90,7 @@ class QueryVector:
         """Find the positions of rows that may be among the `count` best above `floor`, in ascending order."""
         import numpy as np
 
-        # A comparison with NaN is false, so such a row stays.
+        # A comparison with NaN is false, so such a row remains a candidate.
         chosen = np.flatnonzero(~(rough < floor - self._margin))
         if len(chosen) > count:
             sure = np.nan_to_num(rough[chosen], nan=-2.0)
@@ -109,7 +109,7 @@ class QueryVector:
             is_sure = np.isfinite(product) & (product >= 2 * _FLOAT64_EPSILON)
             cosine = np.where(is_sure, (wide @ self._wide) / product, np.nan)
             scores, high = (np.clip(cosine + off, 0.0, 1.0).astype(np.float32) for off in (-margin, margin))
-            # Only here could the order of the sum change a bit; NaN equals nothing.
+            # Only for these rows could the order of the sum change a bit; NaN is not equal to anything.
             unsure = np.flatnonzero(scores != high)
             if len(unsure):
                 scores[unsure] = self._cosines_in_order(wide[unsure])
@@ -131,7 +131,7 @@ def _error_of(terms: int, unit: float) -> float:
 
 
 def _length_in_order(wide: np.ndarray) -> np.ndarray:
-    """The length of each row. NumPy's sum adds in another order than a loop, `cumsum` does not."""
+    """Compute the length of each row. `cumsum` adds in the order of a loop, unlike NumPy's sum."""
     import numpy as np
 
     with np.errstate(all="ignore"):
@@ -140,7 +140,7 @@ def _length_in_order(wide: np.ndarray) -> np.ndarray:
 
 
 def _rough_norms(vectors: np.ndarray) -> np.ndarray:
-    """The length of each row, float32; NaN where 32 bits are too coarse."""
+    """Compute the length of each row, float32; NaN where 32 bits are too coarse."""
     import numpy as np
 
     with np.errstate(all="ignore"):
@@ -163,7 +163,7 @@ class Nearest:
         self._floor = 0.0
 
     def add(self, handles: np.ndarray, vectors: np.ndarray) -> None:
-        """Look at a few hundred more rows; shapes (rows,), int64, and (rows, dimensions), float32."""
+        """Add a few hundred rows; shapes (rows,), int64, and (rows, dimensions), float32."""
         import numpy as np
 
         if self._count <= 0 or not self._query.can_score:
@@ -181,13 +181,13 @@ class Nearest:
                 self._floor = float(self._scores[-1])
 
     def hits(self) -> Cosines:
-        """The rows with a cosine above 0, best first; equal scores keep the order in which the rows came."""
+        """The rows with a cosine above 0, best first; equal scores keep the order in which they were added."""
         best = _best(self._scores, self._count)
         return self._handles[best], self._scores[best]
 
 
 class VectorIndex:
-    """The vectors of one length by ascending handle, as they are stored, for many searches."""
+    """The stored vectors of one length by ascending handle, for many searches."""
 
     def __init__(self, dimensions: int, capacity: int) -> None:
         import numpy as np
@@ -209,7 +209,7 @@ class VectorIndex:
         self._handles[start : self._count] = handles
 
     def positions(self, handles: np.ndarray) -> np.ndarray:
-        """Find where rows are, in the order of `handles`, int64; rows that are not in the index are skipped."""
+        """Find the positions of rows, in the order of `handles`, int64; rows that are not in the index are skipped."""
         import numpy as np
 
         known = self._handles[: self._count]
@@ -219,9 +219,9 @@ class VectorIndex:
         return positions[is_known]
 
     def search(self, vector: np.ndarray, count: int, among: np.ndarray | None = None) -> Cosines:
-        """The `count` best rows with a cosine above 0, best first; equal scores keep the order of the scan.
+        """Find the `count` best rows with a cosine above 0, best first; equal scores keep the order of the scan.
 
-        `among` are the only `positions` allowed, in the order they are scanned; None is all rows by handle. A vector of
+        `among` are the allowed `positions`, in the order of the scan; None means all rows by handle. A vector of
         another length finds nothing.
         """
         import numpy as np
@@ -240,7 +240,7 @@ class VectorIndex:
 
 
 def _best(scores: np.ndarray, count: int) -> np.ndarray:
-    """The positions of the `count` best scores above 0, best first; equal ones keep their order."""
+    """Find the positions of the `count` best scores above 0, best first; equal ones keep their order."""
     import numpy as np
 
     above = np.flatnonzero(scores > 0.0)

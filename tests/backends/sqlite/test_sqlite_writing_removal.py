@@ -37,4 +37,4 @@ async def test_a_cached_vector_removed_by_an_earlier_version_is_left_to_zeroclaw
     values = {"content_hash": "2cf24dba5fb0a30e", "embedding": b"\1\2", "created_at": "a", "accessed_at": "b"}
     removed = RowChange(Row("2cf24dba5fb0a30e", values, table=EMBEDDING_CACHE), None)
     async with opened(make_store([{}])) as memory:
-        assert "ZeroClaw makes them again" in (await undo(memory, [removed])).notes[0]
+        assert "ZeroClaw computes them again" in (await undo(memory, [removed])).notes[0]

@@ -26,7 +26,7 @@ from zeroclaw_tui.backends.markdown.lines import (
 from zeroclaw_tui.backends.markdown.merge import undone
 from zeroclaw_tui.files.disk import FileChangedError, read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.memory.change import (
-    CONFLICTS_LISTED,
+    MAX_CONFLICTS,
     NOTES_FILE,
     ApplyResult,
     Change,
@@ -90,7 +90,7 @@ class NoteChanges:
             total.tally.written = 0
         order = {id(change): at for at, change in enumerate(checked)}
         total.rows.sort(key=lambda pair: order[id(pair[0])])
-        total.tally.rows = [row for _, row in total.rows[:CONFLICTS_LISTED]]
+        total.tally.rows = [row for _, row in total.rows[:MAX_CONFLICTS]]
         return total.tally
 
     def _works(self, changes: Sequence[Change], total: ApplyResult) -> list[tuple[NoteFile, list[_Step]]]:

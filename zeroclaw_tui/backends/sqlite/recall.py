@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
 Score = tuple["np.ndarray", "np.ndarray"]
 KnownRows = dict[int, Sequence[Any]]
-"""Rows of a row table as they were read, by rowid."""
+"""Cached rows of a row table, by rowid."""
 _AMONG = "m.rowid IN (SELECT value FROM json_each(?))"
 _COUNT = "SELECT count(*) FROM memories AS m"
 _MATCH = "SELECT rowid, bm25(memories_fts) AS score FROM memories_fts WHERE memories_fts MATCH ?"
 _BEST_FIRST = "ORDER BY score LIMIT ?"
 _NEWEST_FIRST = "ORDER BY m.updated_at DESC"
-# bm25 is asked of the index alone and sorted by SQLite, which keeps only the best rows while it scores. FTS5's own
-# `ORDER BY rank` sorts every hit before the first comes out, and a join looks every hit up in the table.
+# Select bm25 from the index alone and let SQLite sort, which keeps only the best rows while it scores. FTS5's own
+# `ORDER BY rank` sorts all hits before it returns the first, and a join looks up every hit in the table.
 _JOINED = "memories_fts AS f JOIN memories AS m ON m.rowid = f.rowid"
 _WHOLE_FROM = 4
 """If more than one row in this many is a hit, all rows are read in one pass."""
-_MOST_KNOWN = 20_000
-"""How many rows are remembered for the next recall."""
+_MAX_CACHED_ROWS = 20_000
+"""The maximum number of cached rows for the next recall."""
 _SWALLOWED = ("SQLITE_ERROR", "SQLITE_CORRUPT_VTAB")
-"""Errors with which ZeroClaw goes on without keyword hits."""
+"""Errors that ZeroClaw ignores, continuing without keyword hits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class SqlScope(Scope):
         if self.request.agents is None:
             return self
         known = {alias: agent for agent, alias in aliases_of(connection).items()}
-        # ZeroClaw makes up an id for an alias it does not know; no row has it.
+        # For an unknown alias ZeroClaw generates an id, which no row has.
         ids = tuple(known.get(alias, alias) for alias in self.request.agents)
         return replace(self, agent_ids=ids, store_rows=connection.execute(_COUNT).fetchone()[0])
 
@@ -88,7 +88,7 @@ class SqlScope(Scope):
         """Select the rows that the LIKE fall-back may return; the filter by session comes afterwards."""
         select = SqliteSelect(self.schema)
         self._add_not_superseded(select)
-        # 0.5.5 and 0.5.6 forgot the brackets, so there a time bound restricts only the last word.
+        # 0.5.5 and 0.5.6 lack parentheses, so that a time bound restricts only the last word.
         has_brackets = self.profile.hides_superseded or not self.profile.has_time_bounds
         any_word = _any_word(select, search, search.patterns)
         select.also(f"({any_word})" if has_brackets else any_word)
@@ -124,14 +124,14 @@ class SqlScope(Scope):
 
 
 def scope_of(request: RecallRequest, profile: ScoringProfile, schema: Schema, *, vector_live: bool) -> SqlScope:
-    """The scope of a request. An empty `agents` is unscoped."""
+    """Make the scope of a request. Empty `agents` means all agents."""
     supported, _ = served(request, profile, has_agents=schema.has("agent_id"))
     return SqlScope(supported, profile, vector_live, schema=schema, asked=request)
 
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """What one stage finds, best first: handles, int64, with -bm25 or cosines, float32; and notes for people."""
+    """The hits of one stage, best first: handles, int64, with -bm25 or cosines, float32; and notes for users."""
 
     handles: np.ndarray
     scores: np.ndarray
@@ -139,7 +139,7 @@ class Hits:
 
     @classmethod
     def from_pairs(cls, pairs: Sequence[Hit] = (), notes: tuple[str, ...] = ()) -> Hits:
-        """Make arrays of pairs."""
+        """Convert pairs to arrays."""
         import numpy as np
 
         handles = np.array([handle for handle, _ in pairs], dtype=np.int64)
@@ -147,14 +147,14 @@ class Hits:
 
 
 def search_keywords(scope: SqlScope, connection: sqlite3.Connection) -> Hits:
-    """Find the best rows by words. What FTS5 refuses gives no hits and a note, as ZeroClaw goes on without."""
+    """Find the best rows by keywords. If FTS5 rejects the query, return no hits and a note, as ZeroClaw ignores it."""
     expression, select = keywords.match_expression(scope.request.query, scope.profile), scope.keyword_select()
     found: list[Hit] = []
     is_whole = False
     with _refusals(scope) as notes:
         if not select.conditions:
             found = connection.execute(f"{_MATCH} {_BEST_FIRST}", (expression, scope.stage_limit)).fetchall()
-            # Rows that only the index still knows take no place in ZeroClaw's list, which the join makes sure of.
+            # Rows that exist only in the index must not take places in the list, which the join below ensures.
             rowids = json.dumps([rowid for rowid, _ in found])
             is_whole = connection.execute(f"{_COUNT} WHERE {_AMONG}", (rowids,)).fetchone() == (len(found),)
         if not is_whole:
@@ -167,20 +167,20 @@ def search_keywords(scope: SqlScope, connection: sqlite3.Connection) -> Hits:
 
 
 def _search_all_keywords(scope: SqlScope, connection: sqlite3.Connection) -> Hits:
-    """Find every row that FTS5 knows for the words, whoever's it is, also rows that only the index still knows."""
+    """Find all keyword hits of FTS5, of all agents, including rows that exist only in the index."""
     import numpy as np
 
     with _refusals(scope) as notes:
         expression = keywords.match_expression(scope.request.query, scope.profile)
         rowids, scores = _all_hits(connection, expression)
-        # FTS5 gives rows by rowid, and ZeroClaw's statement leaves equal scores in that order.
+        # FTS5 returns rows by rowid, and equal scores stay in that order in ZeroClaw's statement.
         order = np.argsort(-scores, kind="stable")
         return Hits(rowids[order], scores[order].astype(np.float32))
     return Hits.from_pairs(notes=tuple(notes))
 
 
 def _search_each_word(scope: SqlScope, connection: sqlite3.Connection) -> dict[str, Score | None] | None:
-    """What FTS5 finds for each word alone: bm25 is a sum over the words of a query, each with a weight of its own."""
+    """Find the hits of each word alone: bm25 is a sum over the words of a query, each with its own weight."""
     if not scope.schema.has_fts:
         return None
     found: dict[str, Score | None] = {}
@@ -192,7 +192,7 @@ def _search_each_word(scope: SqlScope, connection: sqlite3.Connection) -> dict[s
 
 
 def _all_hits(connection: sqlite3.Connection, expression: str) -> Score:
-    """Every rowid that FTS5 knows, int64, ascending, with -bm25, float64. Raises sqlite3.Error for what it refuses."""
+    """Find all rowids, int64, ascending, with -bm25, float64. Raises sqlite3.Error if FTS5 rejects the expression."""
     import numpy as np
 
     # Arrays: a tuple for each of many hits would make the collector of the whole process stop to look at them.
@@ -205,7 +205,7 @@ def _all_hits(connection: sqlite3.Connection, expression: str) -> Score:
 
 @contextmanager
 def _refusals(scope: SqlScope) -> Iterator[list[str]]:
-    """Do nothing more where FTS5 refuses; the list then says why nothing is found."""
+    """Ignore an error of FTS5 like ZeroClaw, and add a note to the yielded list."""
     notes: list[str] = []
     try:
         yield notes
@@ -307,7 +307,7 @@ def _with_like(connection: sqlite3.Connection, scope: SqlScope, evidence: StageE
 
 
 def _newest(connection: sqlite3.Connection, select: SqliteSelect, limit: int) -> np.ndarray:
-    """The first rowids by `updated_at`, as text, descending; a limit of -1 is none."""
+    """Find the first rowids by `updated_at`, as text, descending; a limit of -1 means no limit."""
     import numpy as np
 
     statement = select.statement("m.rowid", f"{_NEWEST_FIRST} LIMIT {select.place(limit)}")
@@ -352,7 +352,7 @@ def _like(connection: sqlite3.Connection, scope: SqlScope) -> tuple[np.ndarray, 
 
 
 def _like_order(connection: sqlite3.Connection, scope: SqlScope, search: keywords.LikeSearch) -> ScanOrder:
-    """How SQLite reads the rows of the fall-back's statement for some agents."""
+    """The order in which SQLite reads the rows of the fall-back's statement for some agents."""
     if not scope.schema.has("agent_id"):
         return "stored"
     request = replace(scope.request, session_id=None, since=None, until=None)
@@ -399,13 +399,13 @@ def _rows(connection: sqlite3.Connection, schema: Schema, hits: Sequence[np.ndar
     statement = f"SELECT {columns} FROM memories AS m"
     aliases = aliases_of(connection)
     if not 0 < store_rows <= len(handles) * _WHOLE_FROM:
-        if len(known) > _MOST_KNOWN:
+        if len(known) > _MAX_CACHED_ROWS:
             known.clear()
         unread = json.dumps([rowid for rowid in handles.tolist() if rowid not in known])
         known.update((row[0], row) for row in connection.execute(f"{statement} WHERE {_AMONG}", (unread,)))
         return _table((known[rowid] for rowid in handles.tolist() if rowid in known), aliases)
     rows = _table(connection.execute(f"{statement} ORDER BY m.rowid"), aliases)
-    # The index over the ids has them in order already.
+    # The index on the ids is already in this order.
     by_id = connection.execute("SELECT rowid FROM memories ORDER BY id")
     ordered = np.fromiter((rowid for (rowid,) in by_id), dtype=np.int64)
     ranks = np.empty(len(ordered), dtype=np.int64)
@@ -420,7 +420,7 @@ def _table(rows: Iterable[Sequence[Any]], aliases: dict[str, str]) -> RowTable:
     ids: list[str] = []
     created: list[str] = []
     columns: list[tuple[dict[Any, int], array[int]]] = [({}, array("i")) for _ in range(4)]
-    """Of sessions, categories, owners and namespaces: a number for each name, and the numbers of the rows."""
+    """For sessions, categories, owners and namespaces: a code for each name, and the codes of the rows."""
     for handle, memory_id, moment, *texts, newer in rows:
         handles.append(handle)
         ids.append(as_text(memory_id))
@@ -449,7 +449,7 @@ def _table(rows: Iterable[Sequence[Any]], aliases: dict[str, str]) -> RowTable:
 
 
 def _scan_orders(connection: sqlite3.Connection, scope: SqlScope) -> tuple[ScanOrder, ScanOrder]:
-    """How SQLite reads the rows of ZeroClaw's vector statement from 0.8.4 on: of a session, and of agents."""
+    """SQLite's orders of the rows in ZeroClaw's vector statement from 0.8.4 on: for a session, and for agents."""
     if not scope.schema.has("session_id"):
         return "stored", "stored"
     asked = RecallRequest(scope.request.query, session_id="session")

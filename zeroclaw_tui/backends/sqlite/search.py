@@ -1,4 +1,4 @@
-"""Recall on a SQLite store exactly as the ZeroClaw of a profile does it, faults included; it never writes."""
+"""Recall on a SQLite store exactly as the ZeroClaw version of a profile, including its bugs, without writing."""
 
 from __future__ import annotations
 

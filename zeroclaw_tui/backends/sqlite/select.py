@@ -1,4 +1,4 @@
-"""The SELECT statements over a database of ZeroClaw's, and what their records become."""
+"""The SELECT statements for ZeroClaw's databases, and the conversion of their records."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ _ENTRY = (
     "handle", "id", "key", "content", "size", "category", "created_at", "updated_at", "session_id", "namespace",
     "importance", "superseded_by", "kind", "pinned", "agent", "embedding_dimensions", "tenant_id",
 )  # fmt: skip
-"""What is read for a memory; its handle is the rowid."""
-# octet_length() knows the size without reading the value, but SQLite has it only from 3.43 on.
+"""The select list for a memory; its handle is the rowid."""
+# octet_length() does not read the value, but exists only from SQLite 3.43 on.
 _SIZE = "octet_length({})" if sqlite3.sqlite_version_info >= (3, 43) else "length(CAST({} AS BLOB))"
 _MATCHES = "matches_pattern"
 _TEXTS = "CAST(m.content AS BLOB), CAST(m.key AS BLOB)"
 _INDEXED = (SortField.STORED, SortField.KEY, SortField.CATEGORY)
-"""The orders that an index or the table itself has."""
-_MOST_SKIPPED = 10_000
+"""The sort fields with an index, or in the order of the table itself."""
+_MAX_FAST_OFFSET = 10_000
 _QUARTERS_A_DAY = 96
 _FIRST_QUARTER = 234_296_400
 """1970-01-01 00:00 UTC as quarter hours of Julian days (2440587.5 days)."""
 _HALF_A_MILLISECOND = 5e-7
-"""In quarter hours: SQLite's dates are whole milliseconds, but as Julian days they may lie a hair below one."""
+"""In quarter hours: SQLite's dates are whole milliseconds, but as Julian days they may be slightly below one."""
 
 
 class SqliteSelect(Select):
     """A SELECT from the memories of a database.
 
-    Where the filter looks for text, its statements need the functions that `find_functions` adds to a connection.
+    If the filter has texts, its statements need the functions that `find_functions` adds to a connection.
     """
 
     source = "memories AS m"
@@ -66,14 +66,14 @@ class SqliteSelect(Select):
             case "version":
                 return self._list("NULL"), partial(_entry_from, is_version=True)
             case "excerpt":
-                # Bytes, because substr() of a text ends at a NUL. A character has at most four of them.
+                # Bytes, because substr() of a text ends at a NUL. A character has at most four bytes.
                 content = f"substr(CAST(m.content AS BLOB), 1, {4 * EXCERPT + 1})"
                 return self._list(content), lambda record: _entry_from(record).excerpt()
             case _:
                 return self._list("m.content"), _entry_from
 
     def _list(self, content: str) -> str:
-        """The select list of a memory, NULL for a column that is missing; the vector itself is never read."""
+        """The select list for a memory, with NULL for missing columns; the vector itself is never read."""
         special = {
             "content": content,
             "size": _SIZE.format("m.content"),
@@ -146,24 +146,24 @@ class SqliteSelect(Select):
             case SortField.AGE:
                 return (*_time_keys("m.created_at"), "m.rowid")
             case SortField.UPDATED:
-                # ZeroClaw lists with ORDER BY updated_at DESC: among equal times SQLite gives the lower rowid first.
+                # ZeroClaw lists with ORDER BY updated_at DESC: for equal times SQLite returns the lower rowid first.
                 return (*_time_keys("coalesce(m.updated_at, m.created_at)"), "-m.rowid")
 
     def takes_long(self, query: Query[Any]) -> bool:
-        is_short = query.limit is not None and query.offset <= _MOST_SKIPPED and query.sort.field in _INDEXED
+        is_short = query.limit is not None and query.offset <= _MAX_FAST_OFFSET and query.sort.field in _INDEXED
         return query.filter.looks_for_text or not is_short
 
 
 def moment_of(column: str) -> str:
-    """The SQL of a timestamp as a Julian day in UTC (milliseconds); NULL for what is no moment.
+    """The SQL of a timestamp as a Julian day in UTC (milliseconds); NULL for an invalid time.
 
-    Only text that begins like a date is read: SQLite would take "now" and plain numbers for moments too.
+    Only text that begins like a date is parsed: SQLite would accept "now" and plain numbers as times too.
     """
     return f"CASE WHEN {column} GLOB '[0-9][0-9][0-9][0-9]-*' THEN julianday({column}) END"
 
 
 def _time_keys(column: str) -> tuple[str, str]:
-    # The text decides within a millisecond: ZeroClaw writes nine digits, SQLite's dates keep three.
+    # The text decides within a millisecond: ZeroClaw writes nine digits, SQLite's dates have three.
     return (moment_of(column), f"coalesce({column}, '')")
 
 
@@ -181,22 +181,22 @@ def _entry_from(record: Sequence[Any], *, is_version: bool = False) -> MemoryEnt
 
 
 def state_of(row: Row) -> str:
-    """The state in the version of this row."""
+    """Compute the `state` for the version of a row."""
     entry = row.entry()
     return _state(entry.updated_at, entry.size, entry.superseded_by)
 
 
 def _state(updated: object, size: int, superseded: object) -> str:
-    """Every store of ZeroClaw's gives a new `updated_at`; only replacing a memory by another sets just that."""
+    """Make the state: every write of ZeroClaw changes `updated_at`, except superseding, which only sets its column."""
     state = f"{as_text(updated)} {size}"
     return state if superseded is None else f"{state} {as_text(superseded)}"
 
 
 @contextmanager
 def find_functions(connection: sqlite3.Connection, filter: MemoryFilter) -> Iterator[None]:
-    """Give a connection the functions that a SELECT of this filter calls; for a thread.
+    """Add the functions that a SELECT with this filter calls to a connection. Blocks.
 
-    Raises UsageError for a pattern that cannot be read or is too slow.
+    Raises UsageError for a pattern that is invalid or too slow.
     """
     if not has_patterns(filter):
         yield
@@ -208,7 +208,7 @@ def find_functions(connection: sqlite3.Connection, filter: MemoryFilter) -> Iter
         try:
             return search.matches_patterns(_decoded(content), _decoded(key))
         except UsageError as error:
-            # SQLite says of a function no more than that it failed.
+            # SQLite only reports that a function failed.
             failed.append(error)
             raise
 

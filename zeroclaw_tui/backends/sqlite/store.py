@@ -36,7 +36,7 @@ from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Corrupt, Refused, Search
 from zeroclaw_tui.memory.query import EVERYTHING, VERSIONS, MemoryFilter, Query
 from zeroclaw_tui.scoring.profiles import ScoringProfile, generation_made_by
 
-# What a listing does not need is imported by the first method that does: a command that lists pays for its start.
+# Modules that a list does not need are imported by the methods that need them, to keep the start of commands fast.
 if TYPE_CHECKING:
     import numpy as np
 
@@ -58,10 +58,10 @@ _TAKEN_BACK = "A program ended in the middle of a write to this database. The un
 
 
 class SqliteMemory(SqlMemory):
-    """A brain.db of any ZeroClaw version. Only the verbs that write change a byte of it.
+    """A brain.db of any ZeroClaw version. Only methods that write change its bytes.
 
-    Listings use one connection kept open, and searches, long passes and changes one of their own in a thread each, so
-    that none waits for the other.
+    Lists use one open connection; searches, scans and changes each use their own connection on a thread, so that they
+    do not wait for each other.
     """
 
     name = "sqlite"
@@ -84,7 +84,7 @@ class SqliteMemory(SqlMemory):
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> SqliteMemory:
-        """The brain.db of an install. Raises Unreadable where it is missing but the install has Markdown notes."""
+        """Use the brain.db of an install. Raises Unreadable if it is missing but the install has Markdown notes."""
         if not (config.location or exists(config.database)) and has_markdown(config.install.root):
             raise Unreadable(
                 f"There is no database {config.database}.",
@@ -94,7 +94,7 @@ class SqliteMemory(SqlMemory):
 
     @property
     def schema(self) -> Schema:
-        """What the database has; only after `open`."""
+        """The schema of the database; only after `open`."""
         if self._schema is None:
             raise RuntimeError("open() comes first")
         return self._schema
@@ -106,16 +106,16 @@ class SqliteMemory(SqlMemory):
         return Upkeep(database=self, maker=self)
 
     def _refuse_read_only(self) -> None:
-        """Raise Refused if the store was opened to be read only."""
+        """Raise Refused if the store was opened with --read-only."""
         if self._asked_read_only:
             raise Refused(ASKED_READ_ONLY, hint="Leave --read-only out.")
 
     async def open(self) -> None:
-        """Connect, and tell the generation; earlier connections are let go.
+        """Connect, and read the schema; earlier connections are closed.
 
-        Raises NothingYet where ZeroClaw would make the file, Unreadable, Corrupt or Locked.
+        Raises NothingYet if ZeroClaw would create the file, Unreadable, Corrupt or Locked.
         """
-        # Looked at before the connection, so that a file that takes this one's place in between is opened again.
+        # Read before connecting, so that a file that replaces this one in between is opened again.
         file = file_identity(self.path)
         connection, notice, taken_back = await self._connected()
         try:
@@ -144,7 +144,7 @@ class SqliteMemory(SqlMemory):
             self._search = None
 
     async def make(self, profile: ScoringProfile, *, dry_run: bool = False) -> None:
-        """Make the database with the tables of that version, where there is no file or an empty one. Raises Refused."""
+        """Create the database with the tables of the profile's version, if it is missing or empty. Raises Refused."""
         from zeroclaw_tui.backends.sqlite.repair import make_database
 
         self._refuse_read_only()
@@ -152,15 +152,15 @@ class SqliteMemory(SqlMemory):
             await asyncio.to_thread(make_database, self.path, generation_made_by(profile.version))
 
     async def close(self) -> None:
-        """Stop what runs and let go of every connection.
+        """Stop running work and close every connection.
 
-        What was written here goes into the database itself: who copies or moves the file alone, as ZeroClaw 0.8 does,
-        would leave the log behind (SQLite does not fold it in for a last connection that only reads).
+        The log is checkpointed into the database after writes: copying or moving the file alone, as ZeroClaw 0.8 does,
+        would lose the log (SQLite does not checkpoint it for a last connection that only reads).
         """
         for writing in self._writings:
             writing.stop()
         await self._reads.close()
-        # A connection that is being reopened must not outlive the store.
+        # Wait for `version` and `reopen`, whose new connection must not outlive the store.
         async with self._looking:
             connection, self._connection = self._connection, None
             self._reads, self._search = ReadWorkerPool(self.path), None
@@ -175,11 +175,11 @@ class SqliteMemory(SqlMemory):
 
     @asynccontextmanager
     async def disconnected(self) -> AsyncIterator[None]:
-        """Hold no connection within this, so that this process is not in its own way; the file is reopened after."""
+        """Close all connections within the block, for exclusive access, and reopen the file afterwards."""
         async with self._looking:
             await self._reads.stop()
             connection, self._connection = self._connection, None
-            # Where it cannot be reopened now, the next look at its version tries again.
+            # If it cannot be reopened now, the next call of `version` tries again.
             self._file = None
             if connection is not None:
                 await connection.close()
@@ -189,7 +189,7 @@ class SqliteMemory(SqlMemory):
                 await self.open()
 
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
-        """What ZeroClaw's own list returns: at most 1000 rows, cut before the session is looked at."""
+        """List as ZeroClaw does: at most 1000 rows, limited before the filter for the session."""
         select = await self.select(MemoryFilter(category=None if category is None else (category,)))
         columns, make = select.reading("entry")
         statement = select.statement(columns, f"ORDER BY {select.listed_order} LIMIT 1000")
@@ -207,7 +207,7 @@ class SqliteMemory(SqlMemory):
 
         def read(connection: Connection) -> Any:
             made = map(make, connection.execute(statement, select.values))
-            # The order of a million rows stays in memory while it is shown: eight bytes for each.
+            # The handles of a million rows stay in memory while the list is shown: eight bytes for each.
             return array("q", made) if make is first_value else list(made)
 
         found: Sequence[T] = await self._find(read, select.filter)
@@ -229,14 +229,14 @@ class SqliteMemory(SqlMemory):
         return row.entry().version(state_of(row))
 
     async def version(self) -> int | None:
-        """Changes when another connection has written (SQLite's PRAGMA data_version), or put another file in place.
+        """Changes when another connection writes (SQLite's PRAGMA data_version) or the file is replaced.
 
-        Connections keep reading the file they opened, so then they are reopened. Raises Unreadable while there is
-        no file, and what `open` raises for the new one.
+        Connections would keep reading the old file, so then they are reopened. Raises Unreadable while there is no
+        file, and the errors of `open` for the new one.
         """
         async with self._looking:
             if self._file is None or file_identity(self.path) != self._file:
-                # Forgotten until the new file is open: the same one may come back, and it too counts as a change.
+                # Unset until the new file is open, so that the return of the same file also counts as a change.
                 self._file = self._seen_version = None
                 await self.open()
             ((version,),) = await self._fetch("PRAGMA data_version")
@@ -246,31 +246,31 @@ class SqliteMemory(SqlMemory):
             return self._changes
 
     async def reopen(self) -> None:
-        """Look at the file again, and let go of every earlier connection."""
+        """Read the file again, and close every earlier connection."""
         async with self._looking:
             await self.open()
 
     async def health(self) -> Health:
-        """The facts of the file and the tables, and what follows from them."""
+        """Report the facts of the file and the tables, and the findings."""
         from zeroclaw_tui.backends.sqlite.health import health
 
         schema, path = self.schema, self.path
         return await self._reads.run(lambda connection: health(connection, schema, path))
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> Evidence:
-        """The hits of the keyword, vector and LIKE stages: all, or cut as ZeroClaw's statements cut them."""
+        """Gather the hits of the keyword, vector and LIKE stages: all, or limited like ZeroClaw's statements."""
         search, version = await self._searching()
         return await search.gathered(trial, vector, version, deep=deep)
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
-        """By cosine among all vectors of that length, or by the words."""
+        """Compare by cosine with all vectors of the same length, or by words."""
         if isinstance(to, str):
             return await super().near(to, limit)
         search, version = await self._searching()
         return await search.near(to.handle if isinstance(to, MemoryEntry) else to, limit, version)
 
     async def forget(self, key: str) -> bool:
-        """Delete the memory of that key. Raises Refused with the agents' names when several have one."""
+        """Delete the memory with this key. Raises Refused with the agents' names if several have one."""
         agents = [version.agent for version in await self.rows(Query(VERSIONS, keys=[key]))]
         if len(agents) > 1:
             names = ", ".join(sorted(map(str, agents)))
@@ -278,7 +278,7 @@ class SqliteMemory(SqlMemory):
         return await super().forget(key)
 
     async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
-        """Show every row with every column, on a thread, in one consistent read; its vector is in `embedding`."""
+        """Call `see` with every row and all its columns, on a thread, from one snapshot; `embedding` is the vector."""
         from zeroclaw_tui.backends.sqlite.table import RawTable
 
         select = await self.select(filter or EVERYTHING)
@@ -288,14 +288,14 @@ class SqliteMemory(SqlMemory):
             chosen = f"rowid IN ({select.statement('m.rowid')})" if select.conditions else "1"
             for row in RawTable(connection).where(f"{chosen} ORDER BY rowid", select.values):
                 see(row)
-                # It would stay until the next one is read, and both can be many megabytes.
+                # Release it before the next one is read, because both can be many megabytes.
                 del row
 
         await self._find(look, select.filter)
 
     async def _connected(self) -> tuple[aiosqlite.Connection, str | None, str]:
-        """A connection on a thread of its own, its notice, and what had to be done to the file for it."""
-        # If aiosqlite's own connector fails, its thread may answer an event loop that is closed by then.
+        """Open a connection on its own thread; return it with its notice, and a sentence about a rollback."""
+        # If aiosqlite's own connector failed, its thread could report to an event loop that is already closed.
         opened, taken_back = await asyncio.to_thread(self._connect)
         return await aiosqlite.Connection(lambda: opened, iter_chunk_size=500), opened.notice, taken_back
 
@@ -309,14 +309,14 @@ class SqliteMemory(SqlMemory):
         return connect_read_only_blocking(self.path), _TAKEN_BACK
 
     async def _fetch(self, statement: str, values: Sequence[Any] = ()) -> Sequence[Any]:
-        """The rows of a statement that reads."""
+        """Fetch the rows of a reading statement."""
         if self._connection is None:
             raise SearchInterrupted
         with translate_sqlite_errors(self.path):
             return list(await self._connection.execute_fetchall(statement, values))
 
     async def _searching(self) -> tuple[SqliteSearch, int]:
-        """The search of this store, made at the first use, and the version of the database."""
+        """The search of this store, created on first use, and the version of the database."""
         from zeroclaw_tui.backends.sqlite.search import SqliteSearch
 
         version = await self.version() or 0
@@ -326,7 +326,7 @@ class SqliteMemory(SqlMemory):
         return self._search, version
 
     async def _find(self, work: Callable[[Connection], T], filter: MemoryFilter) -> T:
-        """Read with the functions that compare a text with those of the filter."""
+        """Read with the SQL functions for the texts of a filter."""
 
         def look(connection: Connection) -> T:
             with find_functions(connection, filter):
@@ -340,7 +340,7 @@ class SqliteMemory(SqlMemory):
         return await self.write(lambda writer: run_sync(work(writer)), zero=permanently)
 
     async def write(self, work: Callable[[SqliteWriter], T], *, zero: bool = False) -> T:
-        """What `work` returns, which writes on a thread."""
+        """Run `work`, which writes, on a thread, and return its result."""
         from zeroclaw_tui.backends.sqlite.write import SchemaChanged, SqliteWriter
 
         check_writable(self)
@@ -350,7 +350,7 @@ class SqliteMemory(SqlMemory):
         try:
             return await writing.run(work)
         except SchemaChanged:
-            # ZeroClaw has migrated the file: nothing was written, and what may be written is decided again.
+            # ZeroClaw has migrated the file: nothing was written. Reopen it, which also checks again if it is writable.
             await self.reopen()
         finally:
             self._writings.discard(writing)
@@ -366,26 +366,26 @@ class SqliteMemory(SqlMemory):
         return await run_cancellable(check_pages, self.path, self.schema)
 
     async def compact(self) -> int:
-        """Rewrite the file without its free space, and refill its keyword index; for a closed store.
+        """Vacuum the file, and rebuild its keyword index; for a closed store.
 
-        Gives the number of its memories. Raises Locked if anybody has it open, Unreadable without room.
+        Returns the number of memories. Raises Locked if any process has it open, Unreadable without room.
         """
         from zeroclaw_tui.backends.sqlite.repair import rewrite_database
 
         return await run_cancellable(rewrite_database, self.path)
 
     async def expired(self, retention: Retention) -> Sequence[ExpiredRow]:
-        """The rows that ZeroClaw's hygiene would delete, in its order; a missing column counts as after migration."""
+        """List the rows that ZeroClaw's hygiene would delete, in order; missing columns have migration's defaults."""
         from zeroclaw_tui.backends.sqlite.hygiene import expired_rows
 
         schema = self.schema
         return await self._reads.run(lambda connection: expired_rows(connection, schema, retention))
 
     def create_from_rows(self, generation: str, rows: Sequence[Row], now: str) -> None:
-        """Make the file with these rows, stored in that order, whole in one step. Blocks.
+        """Create the file with these rows, in this order, atomically. Blocks.
 
-        `generation` says which tables ("G1" to "G4"). Rows name their table and have every value; `now` dates the
-        tables. An empty file in its place is replaced. Raises Refused if there is another, and what writing raises.
+        `generation` selects the tables ("G1" to "G4"). Rows have their table and every value; `now` is the time for
+        the tables. An empty file is replaced. Raises Refused if there is another file, and the errors of writing.
         """
         from zeroclaw_tui.backends.sqlite.repair import make_database
 
@@ -393,9 +393,9 @@ class SqliteMemory(SqlMemory):
         make_database(self.path, generation, rows, now)
 
     async def repair(self, what: Repair = "rebuild keyword index") -> None:
-        """Repair one thing by ZeroClaw's own statements, in one transaction, and open the file again.
+        """Repair one thing with ZeroClaw's own statements, in one transaction, and reopen the file.
 
-        Works in a store that is read-only because of what it repairs. Raises Locked, Refused.
+        Also works if the store is read-only because of the problem. Raises Locked, Refused.
         """
         from zeroclaw_tui.backends.sqlite.repair import fold_log, rebuild_index, repair_hydrated, rewrite_database
         from zeroclaw_tui.backends.sqlite.write import SqliteWriter
@@ -408,14 +408,14 @@ class SqliteMemory(SqlMemory):
                     async with self.disconnected():
                         await run_cancellable(rewrite_database, self.path)
             case "repair hydrated database":
-                # Also where the store is read-only because of what this repairs.
+                # Not `write`, because the store may be read-only because of the problem.
                 await SqliteWriter(self.path, self.schema).run(repair_hydrated)
             case "fold in write-ahead log":
                 await asyncio.to_thread(fold_log, self.path)
         await self.reopen()
 
     async def check_model(self, provider: str, model: str, dimensions: int) -> None:
-        """Raise Refused if the store names another model as that of its vectors (memory_meta, ZeroClaw >= 0.8.3)."""
+        """Raise Refused if the store's vectors come from another model (memory_meta, ZeroClaw >= 0.8.3)."""
         from zeroclaw_tui.backends.sqlite.write import other_model
 
         schema = self.schema
@@ -424,13 +424,13 @@ class SqliteMemory(SqlMemory):
             raise problem
 
     async def cached_vector(self, text: str) -> np.ndarray | None:
-        """The vector that ZeroClaw's cache in the database has of exactly this text."""
+        """Look up the vector of exactly this text in ZeroClaw's embedding cache."""
         if "embedding_cache" not in self.schema.tables:
             return None
         import hashlib
 
         statement = "SELECT embedding FROM embedding_cache WHERE content_hash = ?"
-        # ZeroClaw's key is the first eight bytes of the SHA-256, in hexadecimal.
+        # ZeroClaw's key is the first eight bytes of the SHA-256 in hexadecimal.
         found = await self._fetch(statement, [hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]])
         if not found or not isinstance(found[0][0], bytes) or not found[0][0]:
             return None

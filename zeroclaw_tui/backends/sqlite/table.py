@@ -1,4 +1,4 @@
-"""Rows with every column they have, read and written back exactly, and what SQLite's errors mean on writing."""
+"""Reading full rows with all columns, connections for writing, and explanations of SQLite's write errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zeroclaw_tui.backends.sqlite.schema import TRIGGERS, aliases_of
-from zeroclaw_tui.files.database import bound, connect_to_write, explain_sqlite_error, is_for_want_of_room, quoted
+from zeroclaw_tui.files.database import bound, connect_to_write, explain_sqlite_error, is_disk_full, quoted
 from zeroclaw_tui.files.disk import MAKE_ROOM
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.entry import as_text
@@ -27,10 +27,10 @@ _INDEX = "memories_fts"
 
 
 class RawTable:
-    """The table of memories on an open connection; `connection` must give text through `as_text`.
+    """The table of memories on an open connection, whose text factory must be `as_text`.
 
-    `columns` are their names in order, ZeroClaw's own in lower case, without those that SQLite generates. `aliases` are
-    those of the agents by id.
+    `columns` are the names in order, ZeroClaw's own in lower case, without generated columns. `aliases` are the agents'
+    aliases by id.
     """
 
     def __init__(self, connection: sqlite3.Connection, aliases: Mapping[str, str] | None = None) -> None:
@@ -42,25 +42,25 @@ class RawTable:
         self._selected = ", ".join(map(quoted, self.columns))
 
     def where(self, condition: str, values: Sequence[Any] = ()) -> Iterator[Row]:
-        """The rows a condition leaves; text among `values` must be bindable."""
+        """Read the rows that satisfy a condition; texts in `values` must be bindable."""
         statement = f"SELECT rowid, {self._selected} FROM memories WHERE {condition}"
         with closing(self._connection.execute(statement, values)) as found:
             columns, stored_row = self.columns, self._row
             for row in found:
                 stored = stored_row(row[0], dict(zip(columns, row[1:], strict=True)))
-                # A row can be many megabytes: it is let go before the next one is read.
+                # A row can be many megabytes: release it before the next one is read.
                 del row
                 yield stored
                 del stored
 
     def having(self, column: str, texts: Sequence[str]) -> Iterator[Row]:
-        """The rows with one of these texts in a column."""
+        """Read the rows with one of these texts in a column."""
         for some in in_parts(texts, _AT_ONCE):
             marks, ready = bound(some)
             yield from self.where(f"{quoted(column)} IN ({marks})", ready)
 
     def with_rowids(self, rowids: Sequence[Any]) -> dict[Any, Row]:
-        """The rows at these rowids that are there, by rowid."""
+        """Read the existing rows with these rowids, by rowid."""
         return {row.handle: row for row in self.where(AMONG, [json.dumps(rowids)])}
 
     def with_new_rowids(self, rowids: Sequence[Any]) -> dict[Any, Row]:
@@ -81,16 +81,15 @@ class RawTable:
 
 
 def in_parts(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """The values, at most `size` at a time."""
+    """Split values into parts of at most `size`."""
     for start in range(0, len(values), size):
         yield values[start : start + size]
 
 
 def fold_in(path: Path) -> bool:
-    """Write the write-ahead log back and cut it to nothing; False where somebody is in the way or the disk does not
-    take it.
+    """Checkpoint the write-ahead log and truncate it; False if another connection prevents that or writing fails.
 
-    True for a database that has no such log. Nothing is waited for. Blocks.
+    True for a database without a log. Does not wait for locks. Blocks.
     """
     try:
         with closing(connected(path, zero=False)) as connection:
@@ -102,7 +101,7 @@ def fold_in(path: Path) -> bool:
 
 
 def check_index(connection: sqlite3.Connection) -> None:
-    """Raises Refused when the keyword index or one of its triggers is not there; `repair` creates them."""
+    """Raise Refused if the keyword index or one of its triggers is missing; `repair` creates them."""
     missing = missing_of_index(connection)
     if missing:
         raise Refused(
@@ -113,21 +112,21 @@ def check_index(connection: sqlite3.Connection) -> None:
 
 
 def missing_of_index(connection: sqlite3.Connection) -> list[str]:
-    """The names of what the keyword index lacks: its table, its triggers."""
+    """List the missing parts of the keyword index: its table, its triggers."""
     made = connection.execute("SELECT lower(name) FROM sqlite_master WHERE type IN ('table', 'trigger')")
     found = {name for (name,) in made}
     return [name for name in (_INDEX, *TRIGGERS) if name not in found]
 
 
 def connected(path: Path, *, zero: bool) -> sqlite3.Connection:
-    """Connect to write; with `zero` deleted content is overwritten."""
+    """Connect for writing; with `zero`, deleted content is overwritten."""
     connection = connect_to_write(path, zero=zero)
     connection.execute("PRAGMA foreign_keys = ON")
     return connection
 
 
 def explain_failed_write(path: Path, error: sqlite3.Error | OverflowError) -> InspectorError:
-    """Give the error with the sentence for one of SQLite's result codes (https://sqlite.org/rescode.html)."""
+    """Return the error for one of SQLite's result codes (https://sqlite.org/rescode.html)."""
     name = getattr(error, "sqlite_errorname", None)
     if (isinstance(error, (OverflowError, sqlite3.DataError)) and name is None) or name == "SQLITE_TOOBIG":
         return Refused("A memory is too long for SQLite.", hint="Store it in parts.")
@@ -140,7 +139,7 @@ def explain_failed_write(path: Path, error: sqlite3.Error | OverflowError) -> In
         )
     if name.startswith("SQLITE_CONSTRAINT"):
         return Refused(f"The database refuses this change: {error}.", hint="A rule of its tables forbids it.")
-    if is_for_want_of_room(path.absolute().parent, error):
+    if is_disk_full(path.absolute().parent, error):
         return DiskFull(f"{path} cannot be written because the disk is full.", hint=MAKE_ROOM)
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
         return Refused(

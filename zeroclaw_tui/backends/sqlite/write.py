@@ -1,4 +1,4 @@
-"""Storing, changing and removing memories of a database by ZeroClaw's own rules, in short transactions."""
+"""Write the memories of a database by ZeroClaw's own rules, in short transactions."""
 
 from __future__ import annotations
 
@@ -35,39 +35,39 @@ from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.scoring.profiles import USUAL
 
 RESET = ("kind", "tenant_id")
-"""What ZeroClaw >= 0.8.0 empties in a memory that it overwrites."""
+"""The columns that ZeroClaw >= 0.8.0 resets in a memory that it overwrites."""
 _FAR, _FARTHEST = 2**32, 2**62
-"""How far above the highest rowid of a table a row may be put, and where at most. Once the last rowid (2**63 - 1) is in
-use, SQLite gives new rows random ones (https://sqlite.org/autoinc.html), and the order of storing is lost."""
-_MOST_BOUND = 30_000
+"""The maximum distance above the highest rowid for an inserted row, and the maximum rowid. Once the last rowid
+(2**63 - 1) is in use, SQLite chooses random ones (https://sqlite.org/autoinc.html), and the storage order is lost."""
+_MAX_VARIABLES = 30_000
 _LOCK_SECONDS = 0.04
-"""How long a batch may hold the write lock."""
+"""The target time for which a batch holds the write lock."""
 _PAUSE_SECONDS = 0.015
-"""How long the lock is free between two batches: a program that waits for it asks at least ten times a second."""
+"""The pause between two batches: a program that waits for the lock tries at least ten times a second."""
 _FIRST_ROWS = 60
-_MOST_ROWS = 1000
+_MAX_ROWS = 1000
 _ROWS_ALONE = 500
-"""How many rows a batch takes while no other program can be waiting: each batch costs two syncs of the disk."""
-_LOOK_SECONDS = 5.0
-"""How old the knowledge of who else has a database open may be; another program waits that long for a lock."""
-_looks: dict[Path, tuple[float, bool]] = {}
-"""When it was last found out for a database, and whether it was nobody."""
+"""The number of rows in a batch while no other program can be waiting: each batch costs two syncs of the disk."""
+_CHECK_SECONDS = 5.0
+"""How long the check for other processes is valid; another program waits that long for a lock."""
+_process_checks: dict[Path, tuple[float, bool]] = {}
+"""The time of the last check of a database, and whether there was no other process."""
 _STILL_IN_LOG = "Deleted text may stay in {}-wal until every program has closed the database."
 _NAMES = ("embedding_provider", "embedding_model", "embedding_dimensions")
 
 
 class SchemaChanged(Exception):
-    """The columns are no longer those that were read on opening: ZeroClaw has migrated the file."""
+    """The columns have changed since opening: ZeroClaw has migrated the file."""
 
 
 class SqliteWriter(TableWriter):
-    """Writes the rows of a database, on a connection and a thread of its own.
+    """Writes the rows of a database, on its own connection and thread.
 
     A batch holds the write lock for about 40 ms.
     """
 
     memories: RawTable
-    """The table of memories, as `look` found it."""
+    """The table of memories, as found by `look`."""
 
     def __init__(self, path: Path, schema: Schema, *, zero: bool = False) -> None:
         super().__init__()
@@ -78,10 +78,10 @@ class SqliteWriter(TableWriter):
         self.why_not = missing_in(schema)
         self.has_agents = schema.has_agents
         self.usual = {name: value for name, value in USUAL.items() if schema.has(name)}
-        # ZeroClaw sets nothing back before 0.8.0.
+        # ZeroClaw resets nothing before 0.8.0.
         self.reset = self.usual | {name: None for name in RESET if schema.has(name)} if schema.has_agents else {}
         self._rows_read = 0
-        """How many rows the transaction works on: the size of the next one follows from it."""
+        """The number of rows in the transaction, from which the size of the next batch is computed."""
         self._connection: sqlite3.Connection | None = None
         self._stop = threading.Event()
         self._rows = _FIRST_ROWS
@@ -90,7 +90,7 @@ class SqliteWriter(TableWriter):
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """Open while the work runs."""
+        """The connection, open while the work runs."""
         assert self._connection is not None, "only the work uses the connection"
         return self._connection
 
@@ -100,33 +100,33 @@ class SqliteWriter(TableWriter):
         return self._stop.is_set()
 
     async def run(self, work: Callable[[SqliteWriter], T]) -> T:
-        """The result of `work`. Raises InspectorError kinds, and SchemaChanged.
+        """Run `work` and return its result. Raises subclasses of InspectorError, and SchemaChanged.
 
-        Cancelling the await stops the work before its next batch, and waits until the present one is committed or
+        Cancelling the await stops the work before its next batch, and waits until the current one is committed or
         rolled back.
         """
         return await wait_until_done(asyncio.get_running_loop().run_in_executor(None, self._run, work), self.stop)
 
     def stop(self) -> None:
-        """Begin no further batch; from any thread."""
+        """Begin no further batch; callable from any thread."""
         self._stop.set()
 
     @property
     def batch_rows(self) -> int:  # type: ignore[override]
-        """As many rows as hold the lock for about 40 ms, or more while no other program can be waiting for it."""
+        """The number of rows that hold the lock for about 40 ms, or more while no other program can wait for it."""
         return _ROWS_ALONE if self._is_alone() else self._rows
 
     def _is_alone(self) -> bool:
-        """Whether no other program can be waiting, as it was a moment ago: looking takes as long as a batch."""
-        if self.path not in _looks or time.monotonic() >= _looks[self.path][0] + _LOOK_SECONDS:
-            _looks[self.path] = time.monotonic(), processes_using(self.path) == ()
-        return _looks[self.path][1]
+        """Whether no other program can be waiting, cached because the check takes as long as a batch."""
+        if self.path not in _process_checks or time.monotonic() >= _process_checks[self.path][0] + _CHECK_SECONDS:
+            _process_checks[self.path] = time.monotonic(), processes_using(self.path) == ()
+        return _process_checks[self.path][1]
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Hold the write lock after a pause for other writers; commit at the end, or roll everything back.
 
-        Raises SchemaChanged and SearchInterrupted before anything can be written.
+        Raises SchemaChanged and SearchInterrupted before anything is written.
         """
         if self._locked and not self._is_alone():
             # The time since the end of the last transaction counts.
@@ -143,23 +143,23 @@ class SqliteWriter(TableWriter):
             try:
                 connection.execute("COMMIT")
             except sqlite3.Error:
-                # SQLite keeps the transaction open where nothing was written; else the log may have the whole batch,
-                # which the next program that opens the database would take as committed.
+                # If nothing was written, SQLite keeps the transaction open; else the log may have the whole batch,
+                # which the next program that opens the database would treat as committed.
                 self._is_unsure = not connection.in_transaction
                 raise
             self._released = time.perf_counter()
             self._locked = self._released - began
             fitting = self._rows_read * _LOCK_SECONDS / max(self._locked, 1e-4)
-            self._rows = max(1, min(_MOST_ROWS, self._rows * 2, int(fitting)))
+            self._rows = max(1, min(_MAX_ROWS, self._rows * 2, int(fitting)))
         except BaseException:
-            # Closing the connection rolls back as well, whatever this meets.
+            # If this fails, closing the connection rolls back as well.
             with suppress(sqlite3.Error):
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
             raise
 
     def look(self) -> None:
-        """Look at the tables as they are now; outside of `transaction` only to be read. Raises SchemaChanged."""
+        """Read the current schema and agents; outside of `transaction` only for reading. Raises SchemaChanged."""
         self.agents = aliases_of(self.connection)
         self.memories = RawTable(self.connection, self.agents)
         self.columns = {*self.memories.columns}
@@ -172,8 +172,8 @@ class SqliteWriter(TableWriter):
             with closing(connected(self.path, zero=self.zero)) as self._connection:
                 return work(self)
         except (sqlite3.Error, OverflowError) as error:
-            # Another program may have locked it.
-            _looks.pop(self.path, None)
+            # Check again, because another program may have locked it.
+            _process_checks.pop(self.path, None)
             failure = explain_failed_write(self.path, error)
             before = f"{self.done:,} rows were done before." if self.done else ""
             failure.is_unsure = self._is_unsure
@@ -188,7 +188,7 @@ class SqliteWriter(TableWriter):
 
     @asynccontextmanager
     async def batch(self, *, dry_run: bool) -> AsyncIterator[None]:
-        """A transaction, after a pause for other writers."""
+        """Begin a transaction, after a pause for other writers."""
         if dry_run:
             self.look()
         with nullcontext() if dry_run else self.transaction():
@@ -209,12 +209,12 @@ class SqliteWriter(TableWriter):
         return other_model(self.connection, self.schema, vector.provider, vector.model, vector.dimensions)
 
     async def write(self, changes: Sequence[RowChange]) -> Mapping[str, Row]:
-        """The keyword index follows its triggers. Raises Refused if one is missing."""
+        """Write the rows; triggers update the keyword index. Raises Refused if one is missing."""
         check_index(self.connection)
         return await super().write(changes)
 
     async def insert(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Each at its own rowid where that is free."""
+        """Insert each row at its own rowid if that is free."""
         highest_of = "SELECT coalesce(max(rowid), 0) FROM memories WHERE rowid <= ?"
         (highest,) = self.connection.execute(highest_of, [_FARTHEST]).fetchone()
         last = min(highest + _FAR, _FARTHEST)
@@ -229,11 +229,11 @@ class SqliteWriter(TableWriter):
             else:
                 places.append(next(at_the_end))
             used.add(places[-1])
-        # FTS5 writes out what it has gathered whenever a rowid is lower than the one before, and at the end of each
+        # Sort by rowid, because FTS5 flushes whenever a rowid is lower than the one before, and at the end of each
         # statement.
         placed = sorted(zip(places, rows, strict=True), key=itemgetter(0))
         for names, alike in groupby(placed, lambda one: tuple(one[1].values)):
-            for some in in_parts([*alike], _MOST_BOUND // (len(names) + 1)):
+            for some in in_parts([*alike], _MAX_VARIABLES // (len(names) + 1)):
                 self._insert(("rowid", *names), [(rowid, *row.values.values()) for rowid, row in some])
         inserted = self.memories.with_new_rowids(places)
         return [inserted[rowid] for rowid in places]
@@ -260,7 +260,7 @@ class SqliteWriter(TableWriter):
         return self.memories.with_rowids([row.handle])[row.handle]
 
     async def delete(self, rows: Sequence[Row]) -> None:
-        # One statement for many rows: the keyword index does the work of a whole statement for each.
+        # One statement for many rows, because the keyword index has a high cost per statement.
         self.connection.execute(f"DELETE FROM memories WHERE {AMONG}", [json.dumps([row.handle for row in rows])])
 
     async def present_agent(self, row: Row) -> Row | None:
@@ -286,8 +286,8 @@ class SqliteWriter(TableWriter):
         return True
 
     def summary(self) -> tuple[str, ...]:
-        """Whether the log still has what was deleted permanently."""
-        # What was overwritten has to leave the write-ahead log too.
+        """A sentence if the log still has text that was deleted permanently."""
+        # Overwritten text has to be removed from the write-ahead log too.
         if self.zero and self.done and not fold_in(self.path):
             return (_STILL_IN_LOG.format(self.path.name),)
         return ()
@@ -296,7 +296,7 @@ class SqliteWriter(TableWriter):
 def other_model(
     connection: sqlite3.Connection, schema: Schema, provider: str, model: str, dimensions: int
 ) -> Refused | None:
-    """The error if the store names another model as that of its vectors (memory_meta, ZeroClaw >= 0.8.3)."""
+    """The error if the store's vectors come from another model (memory_meta, ZeroClaw >= 0.8.3)."""
     if "memory_meta" not in schema.tables:
         return None
     pairs = connection.execute("SELECT key, value FROM memory_meta")
