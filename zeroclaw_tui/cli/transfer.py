@@ -174,7 +174,7 @@ async def import_planned(
     _check_writable(target, args)
     with plans.Progress("Reading", None) as reading:
         plan = await make_plan(on_progress=reading.advance)
-    planned = Outcome(plan.verb, plan.brings(args.on_clash), notes=plan.notes)
+    planned = Outcome(plan.verb, plan.write_count(args.on_clash), notes=plan.notes)
     change = partial(import_memories, target, plan, args.on_clash)
     lines = [*_import_lines(plan, args.on_clash)]
     outcome = await _carry_out(target, args, plan.verb, plan, lines, planned, change)
@@ -223,12 +223,12 @@ async def _carry_out(
 
 def _import_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
     name = one_line(plan.file.name)
-    if not plan.brings(on_clash):
+    if not plan.write_count(on_clash):
         what = f"of {counted(plan.count)} in {name}" if plan.count else f"{name} has no memories"
         yield f"Nothing to import: {what}"
         yield from _fact_lines(plan, on_clash)
         return
-    yield Styled(f"Import {counted(plan.brings(on_clash))} from {name}?", BOLD)
+    yield Styled(f"Import {counted(plan.write_count(on_clash))} from {name}?", BOLD)
     yield from _fact_lines(plan, on_clash)
     yield runnable("  `zeroclaw memory undo` reverses that.")
 
@@ -246,7 +246,7 @@ def _stopped(verb: str, plan: Plan, args: argparse.Namespace, outcome: Outcome) 
     """Return the exit code; if the change was stopped, also print its progress."""
     if not outcome.cancelled:
         return DONE
-    rest = counted(plan.brings(args.on_clash))
+    rest = counted(plan.write_count(args.on_clash))
     output.note(f"zeroclaw: Stopped after {outcome.count:,} of {rest}; {verb} again to continue.")
     return INTERRUPTED
 
@@ -291,7 +291,7 @@ async def _copy(library: Library, target: Target, args: argparse.Namespace, want
 
     with plans.Progress("Comparing", None) as comparing:
         plan = await plan_copy(library, target, wanted, on_progress=comparing.advance)
-    count = plan.brings(args.on_clash)
+    count = plan.write_count(args.on_clash)
     hidden = await library.superseded_hidden(wanted)
     about: dict[str, Any] = {"from": output.place_of(library), "losses": list(plan.notes), "superseded_hidden": hidden}
     planned = CopyOutcome("copy", count, left=plan.new + plan.taken - count)
@@ -326,7 +326,7 @@ def _options_of_target() -> Iterator[None]:
 
 
 def _copy_lines(target: Target, plan: Plan, on_clash: OnClash, left_out: str) -> Iterator[Line]:
-    count = plan.brings(on_clash)
+    count = plan.write_count(on_clash)
     if count:
         yield Styled(f"Copy {counted(count)} to {_named(target)}?", BOLD)
     else:

@@ -109,7 +109,7 @@ async def import_planned(
     policy = await app.push_screen_wait(Question(_import_title(plan), _plan_body(plan), "Cancel", answers))
     if policy is None or policy == _FLAGGED:
         return policy
-    count, run = plan.brings(policy), partial(import_memories, target, plan, policy)
+    count, run = plan.write_count(policy), partial(import_memories, target, plan, policy)
     return await with_progress(app, f"Importing {counted(count)}", count, patience, run)
 
 
@@ -134,7 +134,7 @@ async def copy_to(
         policy = await app.push_screen_wait(question)
         if policy is None:
             return None
-        count, copy = plan.brings(policy), partial(copy_memories, library, target, _EVERYTHING, policy)
+        count, copy = plan.write_count(policy), partial(copy_memories, library, target, _EVERYTHING, policy)
         outcome = await with_progress(app, f"Copying {counted(count)}", count, patience, copy)
         return " ".join(outcome.sentences(" ".join(outcome.texts(to))))
     finally:

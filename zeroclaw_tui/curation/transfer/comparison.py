@@ -25,7 +25,7 @@ from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, Refused
 from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, OLDEST_STORED, ROWS, MemoryFilter, Query
 from zeroclaw_tui.memory.text import one_line
 
-What = Literal["new", "same", "taken"]
+State = Literal["new", "same", "taken"]
 """How an incoming memory relates to the store."""
 AgentKey = tuple[str | None, str]
 
@@ -94,7 +94,7 @@ class KnownVectors:
 
 
 @dataclass(frozen=True, slots=True)
-class Supply:
+class Incoming:
     """Memories read in batches from a file, a folder of files, notes or another store.
 
     `batches` is called for each reading, with True if the target is notes, in which lines keep their order.
@@ -112,7 +112,7 @@ class Supply:
     """The agent that will own every memory, overriding the source."""
 
 
-async def store_supply(memory: Memory, filter: MemoryFilter) -> Supply:
+async def from_store(memory: Memory, filter: MemoryFilter) -> Incoming:
     """Make the source for the memories that a filter selects in a store."""
 
     async def lines(to_notes: bool) -> AsyncIterator[Sequence[Row]]:
@@ -132,10 +132,10 @@ async def store_supply(memory: Memory, filter: MemoryFilter) -> Supply:
             yield await memory.rows(Query(ROWS, handles=handles[start : start + _ROWS_OF_STORE]))
 
     if memory.about.is_line_based:
-        return Supply(lines, is_file=False, has_own_times=False)
+        return Incoming(lines, is_file=False, has_own_times=False)
     facts = (await memory.health()).facts if "vectors" not in memory.why_not else {}
     made_by = KnownVectors.from_facts(facts).identity
-    return Supply(rows, lambda: made_by, is_file=False, computes_vectors=memory.about.computes_vectors)
+    return Incoming(rows, lambda: made_by, is_file=False, computes_vectors=memory.about.computes_vectors)
 
 
 @dataclass(slots=True)
@@ -147,7 +147,7 @@ class Compared:
 
     row: Row
     stored: Row
-    what: What
+    state: State
     existing: Row | None = None
 
 
@@ -159,14 +159,14 @@ class Comparison:
     memories. `with_vectors` also compares vectors.
     """
 
-    supply: Supply
+    incoming: Incoming
     memory: Memory
     agents: set[str]
     vectors: KnownVectors
     now: str
     is_empty: bool
     with_vectors: bool
-    counts: Counter[What] = field(default_factory=Counter)
+    counts: Counter[State] = field(default_factory=Counter)
     _seen: dict[int, int] = field(default_factory=dict)
     """Hashes of the contents read so far, by the hash of agent and key."""
     _lines: Counter[AgentKey] = field(default_factory=Counter)
@@ -174,22 +174,22 @@ class Comparison:
 
     @classmethod
     async def of(
-        cls, supply: Supply, memory: Memory, now: datetime, *, exists: bool = True, with_vectors: bool = False
+        cls, incoming: Incoming, memory: Memory, now: datetime, *, exists: bool = True, with_vectors: bool = False
     ) -> Comparison:
         """Prepare a comparison with an open store, or with a store like the missing one will be.
 
         Raises Refused for an owner in a store without agents, and if a store that computes vectors cannot.
         """
         has_agents, has_lines = "agents" not in memory.why_not, memory.about.is_line_based
-        if supply.owner is not None and not has_agents:
+        if incoming.owner is not None and not has_agents:
             raise without_agents(memory)
-        if memory.about.computes_vectors and "vectors" in memory.why_not and not supply.computes_vectors:
+        if memory.about.computes_vectors and "vectors" in memory.why_not and not incoming.computes_vectors:
             raise Refused(memory.why_not["vectors"], hint="Set an embedding provider, then try again.")
         facts = (await memory.health()).facts if exists and not has_lines else {}
         agents = set(facts.get("agents") or ()) if has_agents else set()
         is_empty = not exists or await memory.count() == 0
         vectors = KnownVectors.from_facts(facts)
-        found = cls(supply, memory, agents, vectors, now.isoformat(), is_empty, with_vectors)
+        found = cls(incoming, memory, agents, vectors, now.isoformat(), is_empty, with_vectors)
         if has_lines and not is_empty:
             lines = await memory.rows(Query(ROWS))
             found._lines.update((row.agent, in_one_line(row.entry().content)) for row in lines)
@@ -199,16 +199,16 @@ class Comparison:
         """Yield all incoming memories in batches, compared, and count them in `counts`."""
         has_lines = self.memory.about.is_line_based
         complete = self._completed_line if has_lines else self._completed
-        async for rows in self.supply.batches(has_lines):
+        async for rows in self.incoming.batches(has_lines):
             stored = await self.memory.as_stored(await asyncio.to_thread(list, map(complete, rows)))
             if has_lines:
                 found = list(map(self._compared_line, rows, stored))
             else:
                 existing = await self._existing(row.key for row in stored)
                 found = await asyncio.to_thread(self._compared_rows, rows, stored, existing)
-                await self._find_renamed([one for one in found if one.what == "taken"])
-                await self._give_new_ids([one for one in found if one.what == "new" and one.row.id and one.stored.id])
-            self.counts.update([one.what for one in found])
+                await self._find_renamed([one for one in found if one.state == "taken"])
+                await self._give_new_ids([one for one in found if one.state == "new" and one.row.id and one.stored.id])
+            self.counts.update([one.state for one in found])
             yield found
 
     async def _existing(self, keys: Iterable[str]) -> dict[AgentKey, Row]:
@@ -224,24 +224,24 @@ class Comparison:
         for row, new in zip(rows, stored, strict=True):
             identity, content = self.identity(new), hash(new.values["content"])
             known, present = hash(identity), existing.get(identity)
-            what: What = "new"
+            state: State = "new"
             if known in self._seen:
                 # Several agents that the store does not have may each have a memory with this key.
-                what, present = "same" if self._seen[known] == content else "taken", None
+                state, present = "same" if self._seen[known] == content else "taken", None
             elif present is not None:
-                what = "same" if self._is_same(row, new, present) else "taken"
+                state = "same" if self._is_same(row, new, present) else "taken"
             self._seen.setdefault(known, content)
-            found.append(Compared(row, new, what, present))
+            found.append(Compared(row, new, state, present))
         return found
 
     async def _find_renamed(self, taken: Sequence[Compared]) -> None:
         """Recognise memories that an earlier run added under another key."""
-        others = [renamed(one.stored) for one in taken]
+        others = [rekey(one.stored) for one in taken]
         brought = await self._existing(row.key for row in others)
         for one, row in zip(taken, others, strict=True):
             present = brought.get(self.identity(row))
             if present is not None and present.entry().content == one.stored.entry().content:
-                one.what = "same"
+                one.state = "same"
 
     async def _give_new_ids(self, new: Sequence[Compared]) -> None:
         """Give new ids to the memories whose id is taken."""
@@ -254,8 +254,8 @@ class Comparison:
 
     def _compared_line(self, row: Row, new: Row) -> Compared:
         """Compare a line: it exists if the store has it at least as often as it was read so far."""
-        if self.supply.owner not in (None, new.agent):
-            owner = one_line(str(self.supply.owner))
+        if self.incoming.owner not in (None, new.agent):
+            owner = one_line(str(self.incoming.owner))
             raise Refused(f"Agent {owner!r} has no notes here.", hint="Name an agent that has notes.")
         line = new.agent, as_text(new.values["content"])
         self._lines[line] -= 1
@@ -265,7 +265,7 @@ class Comparison:
         values = {name: value for name, value in row.values.items() if name not in OF_THE_STORE}
         if not is_line(row) and not values.get("created_at"):
             values["created_at"] = self.now
-        return Row("", values, None, self.supply.owner or row.agent)
+        return Row("", values, None, self.incoming.owner or row.agent)
 
     def _completed(self, row: Row) -> Row:
         """Complete a memory with the values that the store requires."""
@@ -284,18 +284,18 @@ class Comparison:
             values[VECTOR] = vector
         owner = self._owner(row.agent)
         new_id = row.id or _new_id(owner, row.key, values.get("content"))
-        if row.id and self.supply.owner not in (None, row.agent):
+        if row.id and self.incoming.owner not in (None, row.agent):
             # The original may also be in the store, as a memory of another agent.
             new_id = _new_id(owner, row.id)
             if values.get("superseded_by"):
                 values["superseded_by"] = _new_id(owner, values["superseded_by"])
         values["id"] = new_id
-        handle = row.handle if self.supply.is_file and isinstance(row.handle, int) else None
+        handle = row.handle if self.incoming.is_file and isinstance(row.handle, int) else None
         return Row(new_id, values, handle, owner)
 
     def _takes_vector(self, vector: Value) -> bool:
-        is_alike = self.supply.computes_vectors or not self.memory.about.computes_vectors
-        return is_alike and self.vectors.fits(vector, self.supply.vectors_by())
+        is_alike = self.incoming.computes_vectors or not self.memory.about.computes_vectors
+        return is_alike and self.vectors.fits(vector, self.incoming.vectors_by())
 
     def _owner(self, agent: str | None) -> str | None:
         """Return the owner of a memory; None in a store without agents.
@@ -303,8 +303,8 @@ class Comparison:
         It is the agent given for all memories. Otherwise a copy creates the agents of its source, and an import uses
         existing agents.
         """
-        if "agents" in self.memory.why_not or self.supply.owner is not None:
-            return self.supply.owner
+        if "agents" in self.memory.why_not or self.incoming.owner is not None:
+            return self.incoming.owner
         owner = self._usual_owner(agent)
         if owner is None:
             raise Refused(
@@ -316,13 +316,13 @@ class Comparison:
 
     def _usual_owner(self, agent: str | None) -> str | None:
         """Return the owner for an agent of the source; None if a file does not determine one of several."""
-        if agent is not None and (agent in self.agents or not self.supply.is_file):
+        if agent is not None and (agent in self.agents or not self.incoming.is_file):
             return agent
         if DEFAULT_AGENT in self.agents or not self.agents:
             return DEFAULT_AGENT
         if len(self.agents) == 1:
             return next(iter(self.agents))
-        return agent if self.supply.is_file else DEFAULT_AGENT
+        return agent if self.incoming.is_file else DEFAULT_AGENT
 
     def identity(self, row: Row) -> AgentKey:
         """Return the identity of a row of the store, or of a completed row: its agent and key."""
@@ -361,11 +361,11 @@ class Comparison:
             if name in _FIELDS
             and name in stored.values
             and (name != "category" or value)
-            and (name not in _TIMES or (value and self.supply.has_own_times))
+            and (name not in _TIMES or (value and self.incoming.has_own_times))
         ]
 
 
-def renamed(stored: Row) -> Row:
+def rekey(stored: Row) -> Row:
     """Return a memory under a key with a suffix from its content, which is always the same."""
     content = stored.values["content"]
     data = content if isinstance(content, bytes) else as_text(content).encode("utf-8", "surrogatepass")

@@ -14,8 +14,8 @@ from zeroclaw_tui.config.locations import OpenOptions, is_url
 from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Stopped, store_supply
-from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, Target, compare_all, deliver, plan_transfer, short_key
+from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Stopped, from_store
+from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, Target, compare_all, plan_transfer, short_key, write_all
 from zeroclaw_tui.memory.change import ProgressCallback
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -99,8 +99,8 @@ async def plan_copy(
 ) -> Plan:
     """Compare both stores in constant memory, without writing. Raises Refused for a target that stores nothing."""
     async with target.planned_store() as memory:
-        supply = await store_supply(source.memory, filter)
-        return await plan_transfer("copy", supply, memory, target, source.trash.now(), on_progress)
+        incoming = await from_store(source.memory, filter)
+        return await plan_transfer("copy", incoming, memory, target, source.trash.now(), on_progress)
 
 
 async def copy_memories(
@@ -112,23 +112,23 @@ async def copy_memories(
     on_progress: ProgressCallback | None = None,
 ) -> CopyOutcome:
     """Create a missing target, copy what it lacks, and compare everything again; a second run continues the first."""
-    library, supply = await target.make(), await store_supply(source.memory, filter)
+    library, incoming = await target.make(), await from_store(source.memory, filter)
     summary = f"copied from {one_line(source.memory.name)}"
-    done, left_out = await deliver(library, supply, on_clash, "copy", summary, on_progress)
+    done, left_out = await write_all(library, incoming, on_clash, "copy", summary, on_progress)
     outcome = CopyOutcome(**{one.name: getattr(done, one.name) for one in fields(done)}, left=len(left_out))
     if done.cancelled:
         return outcome
-    comparison = await Comparison.of(supply, library.memory, library.trash.now(), with_vectors=True)
+    comparison = await Comparison.of(incoming, library.memory, library.trash.now(), with_vectors=True)
     differing, differs = list[str](), 0
 
-    def see(one: Compared) -> None:
+    def visit(one: Compared) -> None:
         nonlocal differs
-        if one.what != "same" and hash(comparison.identity(one.stored)) not in left_out:
+        if one.state != "same" and hash(comparison.identity(one.stored)) not in left_out:
             differs += 1
             differing.extend([short_key(one.stored.key)] if len(differing) < _MAX_DIFFERING else [])
 
     try:
-        counts = await compare_all(comparison, see, on_progress)
+        counts = await compare_all(comparison, visit, on_progress)
     except Stopped:
         return replace(outcome, cancelled=True)
     return replace(outcome, verified=counts["same"], differs=differs, differing=tuple(differing))

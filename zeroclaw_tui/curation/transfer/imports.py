@@ -18,8 +18,8 @@ from zeroclaw_tui.curation.formats.rows import distinct
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.curation.library import unknown_agent
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.transfer.comparison import BATCH_ROWS, DEFAULT_AGENT, Supply
-from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, Target, deliver, plan_transfer
+from zeroclaw_tui.curation.transfer.comparison import BATCH_ROWS, DEFAULT_AGENT, Incoming
+from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, Target, plan_transfer, write_all
 from zeroclaw_tui.memory.change import ProgressCallback, Row
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.secret_text import find_secret_kinds, masked
@@ -200,10 +200,10 @@ async def plan_import(
         if library is not None:
             check_writable(library.memory)
         reading = await asyncio.to_thread(open_source)
-        has_own_times = reading.format.name in ("jsonl", "csv")
-        supply = Supply(reading.batches, lambda: reading.source.vectors_by, has_own_times=has_own_times, owner=agent)
+        own_times = reading.format.name in ("jsonl", "csv")
+        incoming = Incoming(reading.batches, lambda: reading.source.vectors_by, has_own_times=own_times, owner=agent)
         now = datetime.now(UTC) if library is None else library.trash.now()
-        plan = await plan_transfer(verb, supply, memory, target, now, on_progress)
+        plan = await plan_transfer(verb, incoming, memory, target, now, on_progress)
     notes = (*plan.notes, *(one_line(masked(note)) for note in reading.notes()))
     return replace(plan, notes=notes, file=path, format=reading.format.name, flagged=len(reading.flagged))
 
@@ -219,5 +219,5 @@ async def import_memories(
     if not plan.count:
         return Outcome(plan.verb, 0)
     summary = f"{'imported' if plan.verb == 'import' else 'hydrated'} {cut(one_line(plan.file.name), _KEY_CELLS)}"
-    outcome, _ = await deliver(await target.make(), plan.supply, on_clash, plan.verb, summary, on_progress)
+    outcome, _ = await write_all(await target.make(), plan.incoming, on_clash, plan.verb, summary, on_progress)
     return outcome

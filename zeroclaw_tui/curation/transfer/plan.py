@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.changes import run_change
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.library import Library, open_library, profile_for_new_store
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Stopped, Supply, What, lost_fields, renamed
+from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Incoming, State, Stopped, lost_fields, rekey
 from zeroclaw_tui.files.disk import temporary_folder
 from zeroclaw_tui.memory.change import AGENTS, ApplyResult, Change, ProgressCallback, Row
 from zeroclaw_tui.memory.errors import NothingYet
@@ -76,7 +76,7 @@ class Target:
     async def make(self) -> Library:
         """Return the open store, after creating it if missing. Raises the errors of creating and opening."""
         if self.library is None:
-            memory = self._not_made()
+            memory = self._missing_store()
             try:
                 await make_store(memory, await asyncio.to_thread(profile_for_new_store, self.config, self.profile))
             finally:
@@ -90,7 +90,7 @@ class Target:
         if self.library is not None:
             yield self.library.memory
             return
-        memory = self._not_made()
+        memory = self._missing_store()
         profile = await asyncio.to_thread(profile_for_new_store, self.config, self.profile)
         with temporary_folder("zeroclaw-tui-") as folder:
             try:
@@ -107,7 +107,7 @@ class Target:
             finally:
                 await memory.close()
 
-    def _not_made(self) -> Memory:
+    def _missing_store(self) -> Memory:
         """The missing store; a named folder will also be created."""
         memory = create_memory(self.config)
         if memory.about.is_line_based and self.config.location is not None:
@@ -126,7 +126,7 @@ class Plan:
     """
 
     verb: TransferVerb
-    supply: Supply = field(repr=False)
+    incoming: Incoming = field(repr=False)
     new: int
     same: int
     taken: int
@@ -141,7 +141,7 @@ class Plan:
     def count(self) -> int:
         return self.new + self.same + self.taken
 
-    def brings(self, on_clash: OnClash) -> int:
+    def write_count(self, on_clash: OnClash) -> int:
         return self.new + (0 if on_clash == "skip" else self.taken)
 
     def counts(self, on_clash: OnClash | None = None) -> Iterator[str]:
@@ -160,26 +160,26 @@ class Plan:
 
 async def plan_transfer(
     verb: TransferVerb,
-    supply: Supply,
+    incoming: Incoming,
     memory: Memory,
     target: Target,
     now: datetime,
     on_progress: ProgressCallback | None,
 ) -> Plan:
     """Compare all incoming memories with the store. Raises Stopped if `on_progress` returns False."""
-    comparison = await Comparison.of(supply, memory, now, exists=target.library is not None)
+    comparison = await Comparison.of(incoming, memory, now, exists=target.library is not None)
     lost, samples = Counter[str](), list[str]()
 
-    def see(one: Compared) -> None:
+    def visit(one: Compared) -> None:
         stored = read_line(one.stored) if memory.about.is_line_based and not is_line(one.row) else one.stored
         # Another program may have written arbitrary names.
         for name in lost_fields(one.row, stored):
             if name in lost or len(lost) < _MAX_NAMES:
                 lost[name] += 1
-        if one.what == "taken" and len(samples) < _MAX_SAMPLES:
+        if one.state == "taken" and len(samples) < _MAX_SAMPLES:
             samples.append(short_key(one.stored.key))
 
-    counts = await compare_all(comparison, see, on_progress)
+    counts = await compare_all(comparison, visit, on_progress)
     info = backend_info(memory.name)
     label = f"The store {memory.name}" if info is None else info.title
     most_first = sorted(lost.items(), key=lambda field: (-field[1], field[0]))
@@ -187,7 +187,7 @@ async def plan_transfer(
     named = first_names(fields, most=_MAX_NAMES_SHOWN, longest=_NAME_CELLS)
     return Plan(
         verb=verb,
-        supply=supply,
+        incoming=incoming,
         new=counts["new"],
         same=counts["same"],
         taken=counts["taken"],
@@ -209,12 +209,12 @@ def _rare_collections() -> Iterator[None]:
 
 
 async def compare_all(
-    comparison: Comparison, see: Callable[[Compared], None], on_progress: ProgressCallback | None
-) -> Counter[What]:
-    """Visit and count all compared memories by relation. Raises Stopped if `on_progress` returns False."""
+    comparison: Comparison, visit: Callable[[Compared], None], on_progress: ProgressCallback | None
+) -> Counter[State]:
+    """Visit and count all compared memories by state. Raises Stopped if `on_progress` returns False."""
     with _rare_collections():
         async for found in comparison.batches():
-            await asyncio.to_thread(lambda batch: list(map(see, batch)), found)
+            await asyncio.to_thread(lambda batch: list(map(visit, batch)), found)
             if on_progress is not None and not on_progress(comparison.counts.total()):
                 raise Stopped("Reading was stopped.", hint="Nothing was imported.")
     return comparison.counts
@@ -225,9 +225,9 @@ def short_key(key: str) -> str:
     return cut(masked(key[:_MAX_KEY_LENGTH]), _KEY_CELLS)
 
 
-async def deliver(
+async def write_all(
     library: Library,
-    supply: Supply,
+    incoming: Incoming,
     on_clash: OnClash,
     verb: TransferVerb,
     summary: str,
@@ -236,20 +236,20 @@ async def deliver(
     """Write incoming memories in batches, as one action; also returns the hashes of the skipped identities."""
     check_writable(library.memory)
     memory = library.memory
-    comparison = await Comparison.of(supply, memory, library.trash.now())
+    comparison = await Comparison.of(incoming, memory, library.trash.now())
     new_keys, left_out = dict[str, str](), set[int]()
 
     def change_for(one: Compared) -> Change | None:
-        if one.what == "same":
+        if one.state == "same":
             return None
-        if one.what == "new":
+        if one.state == "new":
             return Change(None, one.stored)
         if on_clash == "skip":
             left_out.add(hash(comparison.identity(one.stored)))
             return None
         if one.existing is not None and on_clash == "overwrite":
             return Change(one.existing, comparison.replacing(one.row, one.stored, one.existing))
-        row = renamed(one.stored)
+        row = rekey(one.stored)
         new_keys[one.stored.key] = row.key
         return Change(None, row)
 
