@@ -122,4 +122,4 @@ async def test_recreating_one_vector_says_what_was_sent(folder, endpoint, monkey
         await screen.command("re_embed")
         asking = "Asking embeddings.example (text-embedding-3-small) for the vector of a text: about 9 "
         sent = "Its embedding now matches its content. Sent to embeddings.example."
-        await screen.until(lambda: asking in screen.said and sent in screen.said)
+        await screen.until(lambda: asking in screen.notifications and sent in screen.notifications)

@@ -12,7 +12,7 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from support import settling
-from support.screens import NARROW, highlighted_in, line_with, said, screen_lines, screen_text, words_of
+from support.screens import NARROW, highlighted_in, line_with, notifications, screen_lines, screen_text, words_of
 from zeroclaw_tui.tui.commands import RoomCommands
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 from zeroclaw_tui.tui.widgets.lines import SearchBar
@@ -69,9 +69,9 @@ class Screen:
         return screen_lines(self.app)
 
     @property
-    def said(self) -> str:
+    def notifications(self) -> str:
         """Every notification so far, one per line."""
-        return said(self.app)
+        return notifications(self.app)
 
     def line(self, number: int) -> str:
         """Return one line, counted from 0."""
@@ -96,7 +96,7 @@ class Screen:
     def says(self, *texts: str) -> None:
         """Fail unless each text is in a notification."""
         for one in texts:
-            assert one in self.said, f"{one!r} was not said, but:\n{self.said}\n{self.text}"
+            assert one in self.notifications, f"{one!r} is no notification, but:\n{self.notifications}\n{self.text}"
 
     async def press(self, *keys: str, shows: Words = (), hides: Words = (), says: Words = ()) -> None:
         """Press keys as `settling.press` does, then check the texts that the screen shows, hides and says."""

@@ -57,7 +57,7 @@ def highlighted_in(widget: Widget) -> list[str]:
     return [piece.text for strip in drawn for piece in strip if piece.style and piece.style.underline]
 
 
-def said(app: App[Any]) -> str:
+def notifications(app: App[Any]) -> str:
     """Return the texts of the notifications, one per line, the newest last."""
     return "\n".join(f"{note.title} {note.message}".strip() for note in app._notifications)
 

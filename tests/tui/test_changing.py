@@ -240,7 +240,7 @@ async def test_undo_reverses_only_the_last_change_before_u_was_pressed(
 
         monkeypatch.setattr(trash, "last", another_comes)
         await screen.press("u")
-        assert "Another change was made in between." in screen.said + screen.words
+        assert "Another change was made in between." in screen.notifications + screen.words
         assert await content_of(inspector, "fav_food") == "Changed in between."
         assert screen.browser.is_current
 

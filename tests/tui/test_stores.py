@@ -149,15 +149,15 @@ async def test_each_key_says_that_the_none_backend_stores_nothing(tmp_path: Path
         for key in ("slash", "F", "e", "d", "n", "u", "o", "y"):
             clear_notifications(screen.app)
             await screen.press(key, shows="This backend stores no memories.")
-            assert screen.said == 'Not here: Nothing is stored: the backend "none" keeps nothing.'
+            assert screen.notifications == 'Not here: Nothing is stored: the backend "none" keeps nothing.'
 
 
 async def test_markdown_says_in_each_room_what_it_cannot_do_and_can_be_edited(tmp_path: Path) -> None:
     """The same notice is not repeated."""
     async with running(Inspector(tmp_path, notes(tmp_path), embeds=False).app(), WIDE) as screen:
         await screen.press(":re-embed", ":re-embed", ":re-embed")
-        assert screen.said.startswith("Not here: Markdown memory has no vectors")
-        assert screen.said.count("Not here") == 1
+        assert screen.notifications.startswith("Not here: Markdown memory has no vectors")
+        assert screen.notifications.count("Not here") == 1
         await screen.press("slash", "=ramen", hides="█")
         await screen.press("escape", "escape", "colon", "=re-embed", shows="Markdown memory has no vectors")
         await screen.press(
@@ -179,7 +179,7 @@ async def test_rows_of_lucid_are_marked_and_cannot_be_changed(tmp_path: Path) ->
         await screen.press("G")
         for key in ("e", "d", ":re-embed"):
             await screen.press(key)
-        assert screen.said == "Not here: This memory comes from the lucid program and cannot be changed here."
+        assert screen.notifications == "Not here: This memory comes from the lucid program and cannot be changed here."
         await screen.press("g", "d", shows="Delete ")
 
 
@@ -192,7 +192,7 @@ async def test_a_failing_store_keeps_the_screen_and_r_reconnects(inspector: Insp
     async with running(inspector.app(), WIDE) as screen:
         store.failure = GONE
         await screen.press("e", "d", "asterisk", "space", "u", "C", "y", "r", "e", shows=(BANNER, "food_allergy"))
-        assert "went away" not in screen.said
+        assert "went away" not in screen.notifications
         assert screen.text.count("went away") == 1
         assert screen.rows.row_count == 245
         await screen.press("slash", "=ramen", hides="found")
@@ -229,7 +229,7 @@ async def test_a_store_that_answers_a_poll_again_is_used_again(inspector: Inspec
         inspector.store.failure = GONE
         await screen.until(BANNER, lambda: inspector.store.failed > 5)
         assert screen.text.count("went away") == 1
-        assert screen.said == ""
+        assert screen.notifications == ""
         inspector.store.failure = None
         await screen.until(lambda: "went away" not in screen.text)
 
@@ -278,7 +278,7 @@ async def test_a_store_that_opens_late_does_not_replace_the_one_being_edited(tmp
         await screen.until(lambda: isinstance(screen.top, EditorScreen))
         await screen.pilot.press(*"mine")
         inspector.may_open.set()
-        await screen.until(lambda: "Press 6 to open it" in screen.said)
+        await screen.until(lambda: "Press 6 to open it" in screen.notifications)
         assert inspector.closed == ["postgres"]
         assert isinstance(screen.top, EditorScreen)
         screen.shows("mine")

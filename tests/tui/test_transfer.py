@@ -111,7 +111,7 @@ async def test_a_file_is_imported_by_the_chosen_policy_and_undone(place: DiskIns
             path.write_text(text, encoding="utf-8")
             clear_notifications(screen.app)
             await import_from(screen, path)
-            assert screen.said
+            assert screen.notifications
             assert screen.top is screen.browser
     assert place.contents() == before
 

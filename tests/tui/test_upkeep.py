@@ -335,7 +335,7 @@ async def test_compacting_closes_and_reopens_the_store(tmp_path: Path, monkeypat
         await screen.pilot.press("enter")
         await screen.until(lambda: isinstance(screen.top, ModalScreen))
         await screen.pilot.press("y")
-        await screen.until(lambda: re.search(r"The database has \S+ KB now, \S+ MB before", screen.said))
+        await screen.until(lambda: re.search(r"The database has \S+ KB now, \S+ MB before", screen.notifications))
         assert install.database.stat().st_size < before
         await screen.pilot.press("escape")
         await screen.until(lambda: screen.top is screen.browser)

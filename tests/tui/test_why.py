@@ -84,7 +84,7 @@ async def test_the_list_opens_each_tab_with_its_message_and_follows_another_vers
         assert "Bought new chopsticks." in screen.line(2)
         screen.shows("compared by rare words · This memory has no vector.")
         await screen.press("d", "escape", "x", shows="For which message?")
-    assert not screen.said.startswith("Not here")
+    assert not screen.notifications.startswith("Not here")
 
 
 async def test_a_late_result_is_dropped_and_leaving_does_not_wait(

@@ -27,7 +27,7 @@ async def test_every_screen_opens_or_says_why_not(shoe_box, monkeypatch):
         await screen.until("3 memories", "lang")
         for key, expected in SCREENS.items():
             await screen.press(key)
-            await screen.until(lambda words=expected: words in f"{screen.words} {' '.join(screen.said.split())}")
-            assert "Internal error" not in screen.words + screen.said
+            await screen.until(lambda text=expected: text in " ".join(f"{screen.words} {screen.notifications}".split()))
+            assert "Internal error" not in screen.words + screen.notifications
             await screen.press("escape")
             await screen.until("3 memories", "last stored first")
