@@ -176,7 +176,7 @@ def test_ctrl_c_exits_with_130(install: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
-IMPATIENT = """
+SHORT_WAIT = """
 import sys
 from zeroclaw_tui.files import database
 database.BUSY_SECONDS = 0.05
@@ -190,7 +190,7 @@ def test_a_locked_database_is_reported_after_the_timeout(
     memory: Command, install: Path, lock: str, arguments: tuple[str, ...]
 ) -> None:
     before = memory("list", "--json").json
-    command = [sys.executable, "-c", IMPATIENT, "memory", "--config-dir", str(install), *arguments]
+    command = [sys.executable, "-c", SHORT_WAIT, "memory", "--config-dir", str(install), *arguments]
     database = install / "workspace" / "memory" / "brain.db"
     with closing(sqlite3.connect(database, isolation_level=None)) as holder:
         holder.execute("PRAGMA journal_mode = DELETE")

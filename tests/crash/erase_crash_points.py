@@ -28,7 +28,7 @@ from zeroclaw_tui.curation.traces.erase import erase_texts, plan_erase
 from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.memory.query import MemoryFilter
 
-HOLDS = "nothing else lost, none left when done again"
+RESULT = "nothing else lost, none left when done again"
 LAYOUT = Layout(state="in the log")
 
 
@@ -73,7 +73,7 @@ def main() -> int:
         place,
         lambda: with_library(place, do_erase),
         lambda: with_library(place, lambda library: check_erase(library, place)),
-        holds=HOLDS,
+        holds=RESULT,
     )
 
 

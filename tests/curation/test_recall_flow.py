@@ -213,7 +213,7 @@ async def test_the_agent_of_0_8_4_at_limit_5_gets_the_first_of_20_results(run):
 
 # The agent's recall on a real database of ZeroClaw 0.8.4, compared with the results of its own store. It needs
 # the full recordings in the folder ZEROCLAW_FIXTURES; without them the small copy above is used.
-if golden.IS_WHOLE:
+if golden.HAS_FULL_SET:
 
     @pytest.mark.parametrize("embedder", golden.DATABASES)
     async def test_the_agent_at_limit_5_gets_the_first_unflagged_of_20_results(tmp_path, embedder):

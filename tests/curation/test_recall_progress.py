@@ -24,7 +24,7 @@ from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.view import Pace
 
 KEY = "sk-test-0123456789abcdef"
-ELSEWHERE = "http://embeddings.example"
+REMOTE = "http://embeddings.example"
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_a_broken_endpoint_still_returns_the_keyword_hits(folder, endpoint, serv
 
 
 def test_a_memory_is_stored_with_its_vector_and_without_one_if_the_endpoint_fails(folder, endpoint, service):
-    configured(folder, ELSEWHERE)
+    configured(folder, REMOTE)
     done = ran(folder, "store", "k", "Fresh leaves", "--json", HTTP_PROXY=endpoint.base)
     wanted = "the vector of a text: about 3 tokens; the text leaves"
     assert done.stderr.startswith(f"zeroclaw: Asking embeddings.example (text-embedding-3-small) for {wanted}")
@@ -118,7 +118,7 @@ async def test_keyword_hits_are_shown_until_the_vector_arrives(folder, endpoint,
 
 async def test_recreating_one_vector_says_what_was_sent(folder, endpoint, monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", endpoint.base)
-    async with inspecting(folder, ELSEWHERE, monkeypatch) as screen:
+    async with inspecting(folder, REMOTE, monkeypatch) as screen:
         await screen.command("re_embed")
         asking = "Asking embeddings.example (text-embedding-3-small) for the vector of a text: about 9 "
         sent = "Its embedding now matches its content. Sent to embeddings.example."

@@ -21,7 +21,7 @@ VERSION = "0.8.4"
 RECORDED = golden.runs(VERSION, "rerank_runs")
 RULES: dict[str, Rule] = {"interactive": "cli", "cron": "cron", "channel": "channel"}
 STORES = sorted({(run["db"], run["variant"]) for run in RECORDED["runs"] if golden.has(VERSION, f"{run['db']}.db")})
-EVERY_TENTH = 10
+CHECKED_STEP = 10
 
 Pairs = list[tuple[str, float | None]]
 
@@ -82,6 +82,6 @@ async def test_pool_order_scores_and_block_equal_the_recorded_runs(name: str, va
             assert context_block(result.results, trial.profile, trial.request.rule) == run["block"], run
             assert len(injected) == len(run["injected"]), run
             assert all(scored.injected is (scored.not_injected_because is None) for scored in result.results), run
-            if place % EVERY_TENTH == 0:
+            if place % CHECKED_STEP == 0:
                 gathered = await gather_evidence(library, trial)
                 assert parts_of(await gathered.replay(trial)) == parts_of(result), run

@@ -11,7 +11,7 @@ from support.questions import ScoredEntry
 from support.rules import Hit, ScoringProfile, ScoringSettings, StageHits
 from zeroclaw_tui.scoring.decide import FusedRanking, fuse_hits
 
-MORE_THAN_ANY = 1000
+NO_LIMIT = 1000
 
 
 def fusion_of(
@@ -27,7 +27,7 @@ def fusion_of(
     ranks = np.empty(len(names), dtype=np.int64)
     ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
     stages = (_stage(keyword, handles), _stage(vector, handles))
-    return fuse_hits(*stages, MORE_THAN_ANY, ranks, profile, settings), handles
+    return fuse_hits(*stages, NO_LIMIT, ranks, profile, settings), handles
 
 
 def fuse(

@@ -20,7 +20,7 @@ from zeroclaw_tui.scoring.decide import store_recall
 FOLDER = Path(os.environ.get("ZEROCLAW_FIXTURES") or Path(__file__).parents[1] / "data" / "zeroclaw")
 DATABASES = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense.db"}
 """The database of each embedder's runs."""
-IS_WHOLE = "ZEROCLAW_FIXTURES" in os.environ
+HAS_FULL_SET = "ZEROCLAW_FIXTURES" in os.environ
 # In 0.1.7 a tie cut before the session filter makes the remaining rows a matter of chance.
 CHANCE_RUNS = 2
 

@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 SCRIPTS = Path(sys.executable).parent
-_OF_A_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "OPENBLAS", "COVERAGE")
+_START_VARIABLES = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "OPENBLAS", "COVERAGE")
 """Variables read when an interpreter starts: a command with other values needs another server."""
 _MODES = ("wb", "rb", "rb")
 _MOST_SERVERS = 4
@@ -112,8 +112,8 @@ def is_warm(program: str, environment: Mapping[str, str]) -> bool:
 
 
 def _kind(program: str, environment: Mapping[str, str]) -> _Kind:
-    of_a_start = ((name, value) for name, value in environment.items() if name.startswith(_OF_A_START))
-    return os.getpid(), program, frozenset(of_a_start)
+    relevant = ((name, value) for name, value in environment.items() if name.startswith(_START_VARIABLES))
+    return os.getpid(), program, frozenset(relevant)
 
 
 def _with_pipes(
@@ -161,13 +161,13 @@ def _server(kind: _Kind) -> Path:
     """Return the socket of this process's server of a kind, starting the server on first use."""
     known = _SERVERS.get(kind)
     if known is None:
-        _, program, of_a_start = kind
+        _, program, relevant = kind
         folder = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-warm-"))
         known = folder / "socket"
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(_OF_A_START)}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(_START_VARIABLES)}
         started = subprocess.Popen(
             [sys.executable, __file__, str(known), program],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=kept | dict(of_a_start),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=kept | dict(relevant),
         )  # fmt: skip
         assert started.stdout is not None
         started.stdout.readline()

@@ -223,13 +223,13 @@ FILES = {
 }
 RECIPE = "# Ramen\n\n- broth\n- noodles\n- an egg\n\nServe hot.\n"
 SAME = {"tz": "Timezone is EST", "editor": "Prefers a dark theme", "tea": "Drinks green tea in the morning"}
-HERE = SAME | {
+STORED = SAME | {
     "food_allergy": "Allergic to peanuts and shellfish.",
     "recipe": RECIPE.replace("an egg", "two eggs\n- nori"),
     "phone": "Bought a new phone in November",
     "rule": "first\n---\nsecond",
 }
-THERE = SAME | {
+SAVED = SAME | {
     "food_allergy": "Allergic to peanuts.",
     "recipe": RECIPE,
     "old_car": "Drives an old car",
@@ -274,9 +274,9 @@ def old_install(folder: Path, rows: Iterable[Row] = (), files: dict[str, str] | 
 
 def snapshot_install(folder: Path) -> DiskInstall:
     """Create a store and the snapshot that ZeroClaw wrote a day and a half ago, before some changes."""
-    rows = [*(meal(key, content) for key, content in HERE.items()), {"key": "chat", "category": "daily"}]
+    rows = [*(meal(key, content) for key, content in STORED.items()), {"key": "chat", "category": "daily"}]
     made = DiskInstall(folder, rows, generation="G1", clock=lambda: datetime(2026, 11, 22, 9, tzinfo=UTC))
-    write_snapshot(made, THERE)
+    write_snapshot(made, SAVED)
     return made
 
 

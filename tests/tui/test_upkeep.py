@@ -14,7 +14,7 @@ from support.memories import Locked
 from support.screens import WIDE
 from textual.screen import ModalScreen
 from tui import installs
-from tui.installs import HERE, SECRET, THERE, DiskInstall, Row, meal, old_install, polluted_rows, write_snapshot
+from tui.installs import SAVED, SECRET, STORED, DiskInstall, Row, meal, old_install, polluted_rows, write_snapshot
 from tui.samples import SampleEmbedder, paced
 
 from zeroclaw_tui.curation import doctor
@@ -212,9 +212,9 @@ async def test_differences_from_the_snapshot_are_listed_and_the_chosen_ones_impo
         assert set(home.contents()) == before
         await screen.press("enter", "o", says="u reverses that")
         assert set(home.contents()) == before | {"old_car", "pet"}
-        assert home.contents()["food_allergy"] == THERE["food_allergy"]
+        assert home.contents()["food_allergy"] == SAVED["food_allergy"]
         await screen.press("u")
-        assert home.contents()["food_allergy"] == HERE["food_allergy"]
+        assert home.contents()["food_allergy"] == STORED["food_allergy"]
         await screen.press("G", "enter", "y", says="Imported 1 memory")
         assert len(set(home.contents()) & {"old_car", "pet"}) == 1
         await screen.press("escape")
@@ -233,7 +233,7 @@ async def test_the_snapshot_is_written_and_undone_and_stays_on_screen_without_it
         assert home.files() == before
         snapshot_of(home).unlink()
         await screen.press("r", shows=("r to retry", "food_allergy"))
-        write_snapshot(home, THERE)
+        write_snapshot(home, SAVED)
         await screen.press("r", hides="r to retry")
 
 

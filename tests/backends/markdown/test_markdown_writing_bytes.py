@@ -117,11 +117,11 @@ async def run_by_memories(root: Path, files: dict[str, bytes], actions: Sequence
         assert sorted(entry.content for entry in await memory.list()) == before
 
 
-TO_AND_FRO = [("edit", 0, "new text"), ("edit", 0, "same"), ("edit", 0, "new text")]
+BACK_AND_FORTH = [("edit", 0, "new text"), ("edit", 0, "same"), ("edit", 0, "new text")]
 
 
-@example(core=b"- same\n", daily=None, actions=TO_AND_FRO)
-@example(core=b"- same\n", daily=None, actions=TO_AND_FRO * 2)
+@example(core=b"- same\n", daily=None, actions=BACK_AND_FORTH)
+@example(core=b"- same\n", daily=None, actions=BACK_AND_FORTH * 2)
 @given(core=FILES, daily=FILES | st.none(), actions=ACTIONS)
 def test_undoing_any_changes_restores_every_byte(core, daily, actions):
     files = {"MEMORY.md": core} | ({} if daily is None else {"memory/2026-11-21.md": daily})

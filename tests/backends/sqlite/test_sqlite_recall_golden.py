@@ -73,7 +73,7 @@ async def test_the_parts_of_a_score_equal_the_recorded_stages(tmp_path):
                 assert scored.keyword_rank or scored.vector_rank or scored.stage in ("like", "recent")
 
 
-if golden.IS_WHOLE:
+if golden.HAS_FULL_SET:
 
     @pytest.mark.parametrize(("version", "name", "database"), MIGRATED)
     async def test_migrated_databases_equal_the_recorded_runs(version, name, database, tmp_path):

@@ -19,7 +19,7 @@ from support.whole_store import hits
 from zeroclaw_tui.testing.tools import create
 
 VERSIONS = ("0.1.7", "0.7.5", "0.8.3", "0.8.4")
-OF_EACH_RUN = ("id", "created_at", "updated_at")
+VARYING = ("id", "created_at", "updated_at")
 
 
 def recorded(version: str) -> dict[str, Any]:
@@ -78,9 +78,9 @@ async def test_storing_forgetting_and_storing_again_leave_the_same_rows_as_zeroc
         await create(memory, replace(draft, vector=vector))
         now = rows(path)
         stored = of_key(now, "b")
-        assert without(stored, *OF_EACH_RUN) == without(of_key(again, "b"), *OF_EACH_RUN)
+        assert without(stored, *VARYING) == without(of_key(again, "b"), *VARYING)
         assert stored["created_at"] == stored["updated_at"]
-        for name in OF_EACH_RUN:
+        for name in VARYING:
             assert len(stored[name]) == len(of_key(again, "b")[name])
         assert index_rows(path) == [row["id"] for row in steps["3_store_b_again"]["memories_fts_docsize"]]
     assert hits(path, ["updated", "two"]) == {"updated": [], "two": []}

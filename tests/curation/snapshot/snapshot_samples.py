@@ -13,7 +13,7 @@ from support import golden
 from support.memories import MemoryEntry
 
 VERSIONS = [version for version in ("0.1.7", "0.7.5", "0.8.3", "0.8.4") if golden.has(version, "MEMORY_SNAPSHOT.md")]
-OTHERS_FILE = "# Notes\n\nWhat another program keeps under this name.\n"
+FOREIGN_FILE = "# Notes\n\nWhat another program keeps under this name.\n"
 
 PIECES = (
     "plain words", "---", " --- ", "*Created: x*", "*Created: a | Updated: b*", "### 🔑 `key 1`", "### 🔑 `other`",

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from snapshot_samples import OTHERS_FILE, PIECES, VERSIONS, entry, real_snapshot, recorded_hydration, rows_in
+from snapshot_samples import FOREIGN_FILE, PIECES, VERSIONS, entry, real_snapshot, recorded_hydration, rows_in
 from support import golden, small_store
 from support.installs import make_install
 from support.memories import Row
@@ -65,7 +65,7 @@ def test_the_reported_losses_are_exactly_those_of_zeroclaws_format(rows):
 
 
 @pytest.mark.parametrize(
-    ("text", "because"), [(OTHERS_FILE, "another program"), ("", "empty"), ("### `k`\n\ntext\n", "another program")]
+    ("text", "because"), [(FOREIGN_FILE, "another program"), ("", "empty"), ("### `k`\n\ntext\n", "another program")]
 )
 def test_a_file_of_another_program_is_recognised(text, because):
     read = read_snapshot(text)

@@ -32,14 +32,14 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError
 
 WORDS = ["old", "new", "other"]
-HERE = [
+OURS = [
     {"id": "same", "key": "same", "content": "old", "embedding": blob(1, 2)},
     {"id": "changed", "key": "changed", "content": "old", "embedding": blob(1, 2), "importance": 0.9},
     {"id": "holder", "key": "stored", "content": "old"},
     {"id": "moved", "key": "was here", "content": "old"},
     {"id": "holder 2", "key": "is there", "content": "other"},
 ]
-THERE = [
+THEIRS = [
     {"id": "same", "key": "same", "content": "old", "embedding": blob(1, 2)},
     {"id": "changed", "key": "changed", "content": "new", "embedding": blob(3, 4), "importance": 0.1},
     {"id": "other holder", "key": "stored", "content": "new"},
@@ -51,7 +51,7 @@ THERE = [
 @pytest.fixture(params=["G2", "G4"])
 def both(request, tmp_path):
     """A store, and a second one of the same generation to export from."""
-    return make(tmp_path / "here.db", request.param, HERE), make(tmp_path / "there.db", request.param, THERE)
+    return make(tmp_path / "here.db", request.param, OURS), make(tmp_path / "there.db", request.param, THEIRS)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ async def test_a_taken_key_is_skipped_overwritten_or_renamed(on_clash, changes, 
         assert (plan.new, plan.same, plan.taken, plan.samples) == (1, 1, 3, ("changed", "stored", "is there"))
         outcome = await import_memories(Target.of(library), plan, on_clash)
     assert (outcome.count, outcome.verb) == (len(changes), "import")
-    assert await _contents(here) == {row["key"]: row["content"] for row in HERE} | changes
+    assert await _contents(here) == {row["key"]: row["content"] for row in OURS} | changes
     hits(here, WORDS)
     async with opened(here) as library:
         again = await import_memories(Target.of(library), await plan_import(Target.of(library), file), on_clash)
@@ -82,7 +82,7 @@ async def test_a_taken_key_is_skipped_overwritten_or_renamed(on_clash, changes, 
 
 
 async def test_overwriting_a_row_removes_the_vector_of_its_old_text(tmp_path):
-    here, there = make(tmp_path / "here.db", "G4", HERE), make(tmp_path / "there.db", "G4", THERE)
+    here, there = make(tmp_path / "here.db", "G4", OURS), make(tmp_path / "there.db", "G4", THEIRS)
     files = (
         await exported(there, tmp_path / "all.jsonl", vectors=True),
         _lines(tmp_path / "x.jsonl", {"key": "changed", "content": "newest"}),

@@ -53,7 +53,7 @@ RUNS = (
     ("0.8.4", "full_runs", "window"),
 )
 ROWS = 12
-BEFORE_THE_ANSWER = {
+EARLY_STAGES = {
     "query", "candidates", "merge", "superseded", "time", "session", "agent", "namespace", "like", "recent", "limit",
 }  # fmt: skip
 OF_EACH_STAGE, MOST_RUNS, MOST_QUERIES = 2, 80, 60
@@ -138,7 +138,7 @@ def assert_agrees(case: Case) -> None:
     last = explanation.steps[-1]
     assert explanation.is_injected is (found is not None and found.injected), shown
     if found is None:
-        assert explanation.record.stopped_at in BEFORE_THE_ANSWER, shown
+        assert explanation.record.stopped_at in EARLY_STAGES, shown
     elif found.injected:
         assert_place(explanation, found, result)
     else:
