@@ -81,7 +81,8 @@ async def test_memories_with_a_repeated_id_are_left_out_and_counted(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("no json", "is not valid JSON"), ("[" * 100_000, "is no JSON"), ('{"memories": []}', "it is not an array"),
+        ("no json", "is not valid JSON"), pytest.param("[" * 100_000, "is not valid JSON", id="deep"),
+            ('{"memories": []}', "it is not an array"),
         ('[{"id": "1"}]', "its item 1 is not a memory"), (json.dumps([{**TEA, "content": 5}]), "is not a memory"),
         ("\xff\xfe", "is no"),
     ],
