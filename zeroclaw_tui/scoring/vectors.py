@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ _FLOAT64_EPSILON = 2.0**-52
 # For vector lengths in this range, squares and products of 32-bit numbers do not underflow or overflow.
 _MIN_SURE_NORM = 1e-12
 _MAX_SURE_NORM = 1e18
-_NUMBERS_AT_ONCE = 2**18
+_BLOCK_ROWS = 512
 
 
 def plain_cosines(query: np.ndarray, vectors: np.ndarray) -> np.ndarray:
@@ -68,19 +67,12 @@ class QueryVector:
         # With a very short query vector a short row scores 0, whatever its direction.
         self._min_sure_norm = max(_MIN_SURE_NORM, 2 * _FLOAT64_EPSILON / self._norm) if self.can_score else 0.0
 
-    def blocks(self, rows: int) -> Iterator[slice]:
-        """Give the rows in blocks that one thread multiplies: OpenBLAS's threads wait for more work in a busy loop."""
-        size = max(_NUMBERS_AT_ONCE // self.dimensions, 1)
-        return (slice(start, start + size) for start in range(0, rows, size))
-
     def rough_cosines(self, vectors: np.ndarray, norms: np.ndarray) -> np.ndarray:
         """Compute cosines to within a margin, shape (rows,); NaN where 32 bits are too coarse."""
         import numpy as np
 
-        rough: np.ndarray = np.empty(len(vectors), dtype=np.float32)
         with np.errstate(all="ignore"):
-            for block in self.blocks(len(vectors)):
-                rough[block] = vectors[block] @ self._direction
+            rough: np.ndarray = vectors @ self._direction
             rough /= norms
         if self._min_sure_norm > _MIN_SURE_NORM:
             rough[norms <= self._min_sure_norm] = np.nan
@@ -233,7 +225,8 @@ class VectorIndex:
         chosen = query.candidates(rough if among is None else rough[among], count)
         positions = chosen if among is None else among[chosen]
         scores = np.empty(len(positions), dtype=np.float32)
-        for block in query.blocks(len(positions)):
+        for start in range(0, len(positions), _BLOCK_ROWS):
+            block = slice(start, start + _BLOCK_ROWS)
             scores[block] = query.cosines(self._matrix[positions[block]])
         best = _best(scores, count)
         return self._handles[positions[best]], scores[best]
