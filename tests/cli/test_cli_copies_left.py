@@ -36,7 +36,7 @@ def _text_of(path: str) -> list[tuple[Any, ...]] | str:
 
 
 def _has_word(path: str) -> bool:
-    """Whether a word of the text, in any spelling, is in a file or the log beside it."""
+    """Whether a word of the text, in any spelling, is in a file or the log next to it."""
     files = [Path(path), Path(f"{path}-wal")]
     return any(WORD in file.read_bytes().lower() for file in files if file.exists())
 

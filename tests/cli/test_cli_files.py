@@ -54,7 +54,7 @@ def notes(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def snapshot(install: Path) -> Path:
-    """A snapshot beside the database with a new memory, an equal one, and one whose key is taken."""
+    """A snapshot next to the database with a new memory, an equal one, and one whose key is taken."""
     path = install / "workspace" / "MEMORY_SNAPSHOT.md"
     path.write_text(SNAPSHOT)
     return path

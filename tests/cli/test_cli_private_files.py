@@ -43,7 +43,7 @@ def test_new_files_with_memories_are_readable_only_by_their_owner(
     assert memory("copy", "--to", "markdown", "--to-location", str(made / "notes"), "--yes").code == 0
     assert memory("export", str(made / "all.jsonl")).code == 0
     with closing(sqlite3.connect(made / "db" / "other.db")) as other:
-        # Files that SQLite creates beside a database have its mode.
+        # Files that SQLite creates next to a database have its mode.
         other.execute("UPDATE memories SET category = 'daily'")
         found = modes_below(made) | modes_below(install / "zeroclaw-tui")
         found |= {name: mode(install / "workspace" / name) for name in ("MEMORY_SNAPSHOT.md", "MEMORY_SNAPSHOT.jsonl")}

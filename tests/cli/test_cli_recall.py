@@ -202,7 +202,7 @@ def tests(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_without_a_file_the_tests_beside_the_settings_run(memory: Command, install: Path) -> None:
+def test_without_a_file_the_tests_next_to_the_settings_run(memory: Command, install: Path) -> None:
     answer = memory("test")
     assert (answer.code, "memory help queries" in answer.err) == (1, True)
     (install / "zeroclaw-tui").mkdir(exist_ok=True)

@@ -243,7 +243,7 @@ def test_any_path_within_a_newer_install_finds_it(tmp_path: Path, part: str) -> 
     assert (install.layout, install.config_dir) == ("data", tmp_path)
 
 
-def test_a_workspace_beside_a_dot_zeroclaw_uses_its_config(tmp_path: Path) -> None:
+def test_a_workspace_next_to_a_dot_zeroclaw_uses_its_config(tmp_path: Path) -> None:
     (tmp_path / ".zeroclaw").mkdir()
     (tmp_path / ".zeroclaw/config.toml").write_text(CONFIG)
     (tmp_path / "proj/memory").mkdir(parents=True)
@@ -272,7 +272,7 @@ def test_another_database_within_an_install_is_opened_alone(install_dir: Path) -
     assert (install.layout, install.database) == ("lone", other)
 
 
-def test_memory_db_beside_a_brain_db_is_opened_alone(install_dir: Path) -> None:
+def test_memory_db_next_to_a_brain_db_is_opened_alone(install_dir: Path) -> None:
     """The config's store is brain.db; a path to the other file opens that file."""
     other = install_dir / "workspace/memory.db"
     other.write_bytes(b"")

@@ -45,7 +45,7 @@ def test_the_running_script_is_skipped_by_its_real_path(tmp_path: Path, monkeypa
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Our scripts in a `.venv/bin`, beside the Python that runs this program."""
+    """Our scripts in a `.venv/bin`, next to the Python that runs this program."""
     scripts = tmp_path / "clone" / ".venv" / "bin"
     scripts.mkdir(parents=True)
     for name in ("zeroclaw", "zeroclaw-tui"):

@@ -66,7 +66,7 @@ def test_backups_of_the_same_second_have_distinct_stable_names(folder: Folder) -
 
 
 def test_a_symlinked_config_stays_a_link_and_its_target_is_replaced(folder: Folder) -> None:
-    """The temporary file is beside the target, so that the rename stays within one file system."""
+    """The temporary file is next to the target, so that the rename stays within one file system."""
     target = folder.config.parent.parent / "dotfiles" / "zeroclaw.toml"
     target.parent.mkdir()
     folder.config.rename(target)
@@ -169,7 +169,7 @@ def _moved_behind_a_link(config: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("meanwhile", "in_the_last_moment"),
+    ("foreign_change", "in_the_last_moment"),
     [
         *((what, late) for what in (_written, _removed, _linked) for late in (False, True)),
         # Before the save begins, this is an ordinary linked config.
@@ -177,29 +177,29 @@ def _moved_behind_a_link(config: Path) -> None:
     ],
 )
 def test_a_file_changed_by_another_program_is_not_overwritten(
-    meanwhile: Callable[[Path], None], in_the_last_moment: bool, folder: Folder, monkeypatch: pytest.MonkeyPatch
+    foreign_change: Callable[[Path], None], in_the_last_moment: bool, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Changed before or during the save: nothing is written. A backup made before the change stays."""
     backup_made = save.make_backup
 
     def then_changed(*arguments: Any) -> save.Backup:
         backup = backup_made(*arguments)
-        meanwhile(folder.config)
+        foreign_change(folder.config)
         return backup
 
     if in_the_last_moment:
         monkeypatch.setattr(save, "make_backup", then_changed)
     else:
-        meanwhile(folder.config)
+        foreign_change(folder.config)
     with pytest.raises(
         Refused, match=r"(changed by another program|removed) while you were answering.*Nothing was written"
     ) as caught:
         save_config(folder.config, OLD, NEW, folder.own_dir, NOW)
     assert caught.value.exit_code == 1
-    config, is_gone = folder.config, meanwhile is _removed
-    assert config.exists() != is_gone
-    assert is_gone or config.read_bytes() == (OLD if meanwhile is _moved_behind_a_link else b"theirs = 1\n")
-    assert config.is_symlink() == (meanwhile in (_linked, _moved_behind_a_link))
+    config, is_missing = folder.config, foreign_change is _removed
+    assert config.exists() != is_missing
+    assert is_missing or config.read_bytes() == (OLD if foreign_change is _moved_behind_a_link else b"theirs = 1\n")
+    assert config.is_symlink() == (foreign_change in (_linked, _moved_behind_a_link))
     assert len(list_backups(folder.own_dir)) == in_the_last_moment
     assert folder.temporary_files() == []
 

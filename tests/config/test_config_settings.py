@@ -1,4 +1,4 @@
-"""This program's own settings beside an install."""
+"""This program's own settings for an install."""
 
 from __future__ import annotations
 

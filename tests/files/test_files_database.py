@@ -24,12 +24,12 @@ def _notes(path: Path) -> None:
 
 @pytest.mark.parametrize("write", [_database, _notes])
 def test_repeatedly_replaced_files_leave_no_open_descriptor(tmp_path: Path, write: Callable[[Path], None]) -> None:
-    path, beside = tmp_path / "memory", tmp_path / "next"
+    path, other = tmp_path / "memory", tmp_path / "next"
     write(path)
     raw_bytes(path, 16)
     before = len(os.listdir("/dev/fd"))
     for _ in range(100):
-        write(beside)
-        beside.replace(path)
+        write(other)
+        other.replace(path)
         assert raw_bytes(path, 16) == path.read_bytes()[:16]
     assert len(os.listdir("/dev/fd")) <= before

@@ -191,8 +191,8 @@ def _plant_084(left: Left, chat: str) -> None:
     left.write("deleted agent", deleted / "cascade" / "memory.json", json.dumps([{"content": TEXT}]))
     legacy = config_dir / "backup-20260801T000000" / "legacy-workspace"
     left.write("backup", legacy / "sessions" / "tg.jsonl", json.dumps({"content": chat}))
-    beside = config_dir.with_name(f"{config_dir.name}.backup.20260801000000")
-    left.write("backup", beside / "workspace" / "MEMORY.md", f"{chat}\n")
+    copied = config_dir.with_name(f"{config_dir.name}.backup.20260801000000")
+    left.write("backup", copied / "workspace" / "MEMORY.md", f"{chat}\n")
     left.write("service log", config_dir / "logs" / "daemon.stderr.log", f"{chat}\n")
 
 

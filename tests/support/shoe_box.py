@@ -43,9 +43,9 @@ class ShoeBox(Memory):
         return [entry for entry in found if session_id in (None, entry.session_id)][::-1]
 
     async def forget(self, key: str) -> bool:
-        gone = self.stored.pop(key, None)
+        removed = self.stored.pop(key, None)
         self._write()
-        return gone is not None
+        return removed is not None
 
     async def count(self) -> int:
         return len(self.stored)

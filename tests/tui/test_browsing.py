@@ -189,7 +189,7 @@ def long_texts(tmp_path: Path) -> Inspector:
 
 
 async def test_forty_letters_are_shown_at_each_width_in_a_recall_with_both_scores(long_texts: Inspector) -> None:
-    """From 220 columns on the detail is beside the list."""
+    """From 220 columns on the detail is to the right of the list."""
     async with running(long_texts.app(), (80, 30)) as screen:
 
         async def shown_at(width: int) -> list[str]:

@@ -216,10 +216,10 @@ async def test_quitting_during_a_purge_finishes_the_batch_and_undo_restores_it(i
         await screen.pilot.press("ctrl+q")
         await screen.until(lambda: screen.app._exit)
     library = inspector.library
-    gone = before - keys_in(inspector.store)
+    deleted = before - keys_in(inspector.store)
     action = await library.trash.last()
-    assert len(await library.trash.numbers()) == len(gone)
-    if gone:
+    assert len(await library.trash.numbers()) == len(deleted)
+    if deleted:
         await undo(library, expected=action.number)
     assert keys_in(inspector.store) == before
 

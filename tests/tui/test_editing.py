@@ -48,7 +48,7 @@ def area(app: RoomApp) -> ContentArea:
 
 
 async def edit_elsewhere(library: Library, row: Row, **values: Any) -> Row:
-    """Change the row as an agent would meanwhile."""
+    """Change the row as an agent would do at the same time."""
     written = await edit(library.memory, row, values)
     return written.rows[0]
 
@@ -119,7 +119,7 @@ async def test_an_invalid_value_is_reported_and_stays_in_its_field(library: Libr
 
 
 async def test_the_editor_shows_that_it_is_saving_and_waits(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second ctrl+s and escape have no effect meanwhile; the event loop is not blocked."""
+    """A second ctrl+s and escape have no effect during the save; the event loop is not blocked."""
     started: list[Draft] = []
     go_on = asyncio.Event()
 

@@ -238,7 +238,7 @@ async def test_matches_are_highlighted_in_list_and_detail(finds: Inspector) -> N
 
 
 async def test_matches_in_hostile_text_are_highlighted_without_splitting_sequences(finds: Inspector) -> None:
-    """A joiner needed by a script or an emoji stays unmarked beside a match; only hidden text is marked."""
+    """A joiner needed by a script or an emoji stays unmarked next to a match; only hidden text is marked."""
     lit = {text: text for text in ("花生", "e\u0301", "tea", "gnp", "خواهم")} | {"👩": "👩\u200d🚀", "می": "می\u200c"}
     async with running(finds.app(), WIDE) as screen:
         await find(screen, "contains", "tea")

@@ -266,7 +266,7 @@ async def test_lines_of_notes_are_deleted_undone_and_written(tmp_path: Path) -> 
 
 
 async def test_a_store_that_opens_late_does_not_replace_the_one_being_edited(tmp_path: Path) -> None:
-    """Text typed meanwhile is saved in the store in which the edit began."""
+    """Text typed while another store opens is saved in the store in which the edit began."""
     inspector = Inspector(tmp_path)
     inspector.stores["postgres"], inspector.late = SampleMemory(samples.sample_memories()), "postgres"
     async with running(inspector.app(), WIDE) as screen:

@@ -228,7 +228,7 @@ async def choose(screen: Screen, name: str) -> None:
 
 
 def chosen(screen: Screen) -> str:
-    """Return the line of the selected setting, without the text beside it."""
+    """Return the line of the selected setting, without the text next to it."""
     return next((line[1:40] for line in screen.text.split("\n") if line.startswith("▌")), "")
 
 

@@ -1,4 +1,4 @@
-"""Undo that conflicts with newer rows is refused, replaces them or restores beside them, and can be undone."""
+"""Undo that conflicts with newer rows is refused, replaces them or restores both, and can be undone."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ async def test_a_journaled_row_without_its_vector_can_still_be_compared(path):
         assert (await row_with_id(memory, "id-001")) == change.before
 
 
-async def test_an_agent_restored_with_its_memory_owns_it_beside_another_agents_key(path):
+async def test_an_agent_restored_with_its_memory_owns_it_despite_another_agents_key(path):
     """The other agent has the same key, which is no conflict."""
     journal, undone = JournalRecorder(), JournalRecorder()
     async with opened(path) as memory:

@@ -1,4 +1,4 @@
-"""Snapshots: written beside a store, compared with it, and imported into an existing or new one."""
+"""Snapshots: written next to a store, compared with it, and imported into an existing or new one."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Installs with a text in every place, by layout and generation, and a byte scan independent of the program.
 
-A layout sets the spelling of the text, the state of SQLite, the other files beside the store, and its generation.
+A layout sets the spelling of the text, the state of SQLite, the other files next to the store, and its generation.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _STATES = ("folded in", "in the log", "deleted by hand", "long", "no log")
 
 @dataclass(frozen=True)
 class Layout:
-    """The spelling of the text, the state of SQLite, the generation, and whether nothing is beside the store."""
+    """The spelling of the text, the state of SQLite, the generation, and whether no other file is next to the store."""
 
     spelled: str = "as it is"
     state: str = "folded in"

@@ -1,4 +1,4 @@
-"""Cleaning removes only the texts, also beside a running agent; undo restores the exact bytes."""
+"""Cleaning removes only the texts, also while an agent runs; undo restores the exact bytes."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ async def _found(place: Install) -> dict[str, list[TextPlace]]:
 async def test_unreadable_files_are_reported(place):
     """Damaged databases, a log without an index, folders: each is reported with its reason, and the others are read.
 
-    Reading that log would create a file beside another program's database.
+    Reading that log would create a file next to another program's database.
     """
     other = small_store.make(place.root / "memory" / "discord.db", "G2", [])
     wal = place.write("memory/discord.db-wal", b"\x37\x7f\x06\x82" + b"\x00" * 100)

@@ -55,7 +55,7 @@ class Install:
 
 
 def _write(path: Path, place: Place) -> None:
-    """Write the text to a file in the format of its place, beside a text that stays."""
+    """Write the text to a file in the format of its place, next to a text that stays."""
     if path.name == "config.toml":
         path.write_text(f"{path.read_text()}# {TEXT}, {STAYS}\n")
     elif place.form == "rows" or path.suffix == ".db":
@@ -128,7 +128,7 @@ async def test_no_byte_of_the_text_is_left_and_nothing_else_changes(tmp_path, la
     found = rows(planted.database, "SELECT rowid FROM memories_fts WHERE memories_fts MATCH 'harbour'")
     assert len(found) == len(OTHERS)
     assert len(rows(planted.database, "SELECT content_hash FROM embedding_cache")) == 1
-    # Other content beside the text is still there.
+    # Other content next to the text is still there.
     root = planted.root
     assert len(rows(root / "sessions" / "sessions.db", "SELECT content FROM sessions")) == 400
     stays = rows(root / "sessions" / "sessions.db", f"SELECT id FROM sessions WHERE content LIKE '{left_texts.STAYS}%'")

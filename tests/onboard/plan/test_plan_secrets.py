@@ -99,7 +99,7 @@ def test_a_value_that_is_no_secret_itself_is_written_unchanged(tmp_path: Path, v
     assert world.plan(f"storage.postgres.db_url={value}", memory="postgres").is_empty
 
 
-def test_a_password_beside_unreadable_secrets_is_written_plain_only_on_request(tmp_path: Path) -> None:
+def test_a_password_with_unreadable_secrets_is_written_plain_only_on_request(tmp_path: Path) -> None:
     unreadable = OLD.replace('api_key = "k"', 'api_key = "enc2:00ff"')
     refused = World(tmp_path / "refused", unreadable)
     with pytest.raises(SecretUnreadable, match="cannot be encrypted") as caught:

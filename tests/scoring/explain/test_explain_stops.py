@@ -116,12 +116,12 @@ async def test_rmem_explanations_name_its_own_rule_and_nothing_of_zeroclaw(tmp_p
     file.add("0" * 32, "mila", "honey <tool_result", None)
     file.delete("0" * 32)
     async with library_of(RMemMemory(file.path), tmp_path, "0.8.4") as library:
-        (gone,) = [
+        (lost,) = [
             entry
             for entry in (await entries_of(library.memory, MemoryFilter(superseded=Superseded.SHOW)))
             if "honey" in entry.content
         ]
-        explanation = await why(library, gone.key, "rye bread")
+        explanation = await why(library, lost.key, "rye bread")
     assert stages(explanation) == ["rank"]
     assert "R-Mem's own rule does not find it" in explanation.steps[-1].words
 

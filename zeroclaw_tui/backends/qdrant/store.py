@@ -121,7 +121,7 @@ def point_of_row(row: Row) -> Point:
     """The point of a row of this collection."""
     payload: dict[str, Any] = json.loads(str(row.values[_OTHER_FIELDS]))
     for column, name in _FIELDS.items():
-        # An empty text stands for a field that is missing or is not a text.
+        # An empty text replaces a field that is missing or is not a text.
         if text := row.values.get(column):
             payload[name] = text
     payload.setdefault("content", "")

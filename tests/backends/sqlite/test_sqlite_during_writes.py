@@ -1,4 +1,4 @@
-"""Reading beside a running agent: its writes appear whole, nothing locks, and this program changes no byte."""
+"""Reading while an agent runs: its writes appear whole, nothing locks, and this program changes no byte."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def writer(make_store):
         process.wait()
 
 
-async def test_browsing_beside_a_writer_sees_whole_new_rows_and_never_locks(writer):
+async def test_browsing_during_writes_sees_whole_new_rows_and_never_locks(writer):
     path, process = writer
     # The pipe must not fill up, or the writer would block.
     drained = asyncio.create_task(asyncio.to_thread(process.stdout.read))
