@@ -20,6 +20,8 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.text import one_line
 
+_WITH_KEY = (Draft, Row)
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -64,9 +66,6 @@ async def plan_batch(policy: Policy, writer: RowWriter, changes: Sequence[Change
         if not staying:
             return batch
         moving -= staying
-
-
-_WITH_KEY = (Draft, Row)
 
 
 def _new_key(after: Row | Draft | Edit, key: str) -> str:
@@ -154,7 +153,7 @@ class Batch:
             self._by_key.get((self.writer.owner(before), before.key), {}).pop(identity, None)
 
     def plan_new(self, change: Change, owner: str | None) -> bool:
-        """Add a new row whose id and key no other row has; False for any other change, which `plan` decides."""
+        """Plan a new row whose id and key no other row has, the usual case of an import; False for any other change."""
         row = change.after
         if change.before is not None or not isinstance(row, Row) or self._current(row) is not None:
             return False

@@ -27,7 +27,7 @@ _NOT_COMPARED = frozenset({"embedding", "line", "file_context", "expires_at"})
 _ENCODER = json.JSONEncoder(sort_keys=True, default=lambda blob: {"blob": blob.hex()})
 
 
-# An import makes ten of Row, RowChange and Change for each memory; frozen, each would take four times as long.
+# Row, RowChange and Change are not frozen: imports create many, and creating a frozen one takes four times as long.
 @dataclass(slots=True)
 class Row:
     """One row exactly as stored: every column by name, including columns unknown to this program.

@@ -64,7 +64,7 @@ class RawTable:
         return {row.handle: row for row in self.where(AMONG, [json.dumps(rowids)])}
 
     def with_new_rowids(self, rowids: Sequence[Any]) -> dict[Any, Row]:
-        """The same, faster where all text is Unicode, as that of new rows nearly always is."""
+        """Like `with_rowids`, but faster if all text is valid UTF-8, as in nearly all new rows."""
         self._connection.text_factory = str
         try:
             return self.with_rowids(rowids)

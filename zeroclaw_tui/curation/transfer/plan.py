@@ -37,7 +37,9 @@ _CLASHES: dict[OnClash, str] = {
     "overwrite": "replace the existing ones",
     "rename": "added under another key",
 }
-_MAX_SAMPLES, _OBJECTS_COLLECTED = 5, 50_000
+_MAX_SAMPLES = 5
+_GC_THRESHOLDS = gc.get_threshold()
+_RARE_GC_THRESHOLD = 50_000
 _KEY_CELLS, _MAX_KEY_LENGTH = 60, 400
 _MAX_NAMES, _MAX_NAMES_SHOWN, _NAME_CELLS = 200, 12, 30
 
@@ -199,13 +201,12 @@ async def plan_transfer(
 
 @contextmanager
 def _rare_collections() -> Iterator[None]:
-    """Let Python look for garbage cycles rarely: rows have none, and each batch makes thousands of objects."""
-    usual = gc.get_threshold()
-    gc.set_threshold(_OBJECTS_COLLECTED, *usual[1:])
+    """Collect garbage cycles less often: rows have none, and each batch creates thousands of objects."""
+    gc.set_threshold(_RARE_GC_THRESHOLD, *_GC_THRESHOLDS[1:])
     try:
         yield
     finally:
-        gc.set_threshold(*usual)
+        gc.set_threshold(*_GC_THRESHOLDS)
 
 
 async def compare_all(
