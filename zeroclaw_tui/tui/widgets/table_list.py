@@ -194,7 +194,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         self.marked = Marks()
         self.anchor: Any = None
         """The key of the last marked row, where a range begins."""
-        self._strips: LRUCache[tuple[int, bool, bool], list[Strip]] = LRUCache(512)
+        self._strips: LRUCache[tuple[int, bool, bool, bool, bool], list[Strip]] = LRUCache(512)
         self._widths: list[tuple[Column[Row], int]] | None = None
         self._starts: list[int] | None = None
         """The first line of each row, followed by the number of lines; None if each row is one line."""
@@ -273,11 +273,11 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
     def set_marks(self, marks: Marks | Iterable[Hashable]) -> None:
         """Replace the marks."""
         self.marked = marks if isinstance(marks, Marks) else Marks(marks)
-        self.redraw()
+        self.refresh()
         self.post_message(self.MarksChanged(self, self.selected))
 
     def redraw(self) -> None:
-        """Lay out and draw everything again after a change of rows, marks or colours."""
+        """Lay out and draw everything again after a change of rows or colours."""
         self._widths = self._starts = None
         self._strips.clear()
         self._measure()
@@ -350,13 +350,13 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
 
     def _row_strips(self, at: int) -> list[Strip]:
         """All lines of a row with its heading, cached until `redraw`."""
-        place = (at, at == self.cursor, self.has_focus)
-        painted = self._strips.get(place)
-        if painted is not None:
-            return painted
         row = self.rows[at]
         is_left_out = row is not None and self._is_left_out(row)
         is_marked = row is not None and not is_left_out and self.has_mark(row)
+        place = (at, at == self.cursor, self.has_focus, is_marked, is_left_out)
+        painted = self._strips.get(place)
+        if painted is not None:
+            return painted
         if at == self.cursor and self.can_focus:
             signs, style_class = (MARKED_CURSOR if is_marked else CURSOR, CURSOR), "list--cursor"
         else:
