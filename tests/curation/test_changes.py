@@ -58,8 +58,8 @@ async def deleted(world: World, *ids: str, verb: Any = "purge") -> Outcome:
 async def undone(world: World) -> str:
     """Undo and return the verb of the reversed action."""
     outcome = await undo(world.library)
-    assert outcome.turned.open == 0
-    return outcome.turned.verb
+    assert outcome.reversed_action.open == 0
+    return outcome.reversed_action.verb
 
 
 async def contents(world: World) -> list[Value]:
@@ -125,7 +125,7 @@ async def test_a_store_that_stops_answering_reports_how_many_changes_can_be_undo
 async def test_a_plan_has_the_selected_memories_and_counts_superseded_ones_that_stay(open_rows):
     rows = [{"id": name, "superseded_by": "a" if name == "c" else None} for name in "abcd"]
     plan = await plan_purge(await open_rows(rows), MemoryFilter())
-    assert [stamp.id for stamp in plan.stamps] == ["a", "b", "d"]
+    assert [stamp.id for stamp in plan.versions] == ["a", "b", "d"]
     assert plan.as_json() == {"superseded_hidden": 1}
     assert superseded_sentence(plan.superseded_hidden).startswith("1 superseded memory is left out; --superseded")
 

@@ -177,7 +177,7 @@ async def _state(library: Library) -> list[tuple[Any, ...]]:
 
 
 def _deleted(finding: Finding) -> set[str]:
-    return {version.id for version in plan_merge([finding]).to_delete.stamps}
+    return {version.id for version in plan_merge([finding]).to_delete.versions}
 
 
 @pytest.mark.parametrize("store", STORES)
@@ -261,7 +261,7 @@ async def test_exact_and_near_duplicates_together_are_one_group(open_rows):
     exact, near = _found(report, "exact duplicates"), _found(report, "near duplicates")
     assert exact is not None
     assert {version.id for version in near.versions} == {"chat", "near"}
-    assert {version.id for version in plan_merge([exact, near]).to_delete.stamps} == {"core"}
+    assert {version.id for version in plan_merge([exact, near]).to_delete.versions} == {"core"}
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_every_row_is_read_back_exactly(rows):
 
         async def keep_and_read():
             number = await journaled(trash, *(RowChange(row, None) for row in rows))
-            return list(trash.changes_to_turn(await trash.numbers_to_turn(number, "undo")))
+            return list(trash.changes_to_reverse(await trash.numbers_to_reverse(number, "undo")))
 
         back = asyncio.run(keep_and_read())
         assert [_typed(change.before) for change in reversed(back)] == [_typed(row) for row in rows]
@@ -111,7 +111,7 @@ async def test_reading_a_missing_trash_does_not_create_it(trash, install):
     assert await trash.history("id1") == []
     assert (await trash.usage())["rows"] == 0
     assert await trash.empty() == 0
-    assert list(trash.changes_to_turn([1])) == []
+    assert list(trash.changes_to_reverse([1])) == []
     with pytest.raises(NotFound):
         await trash.action(1)
     assert not install.own_dir.exists()
@@ -321,8 +321,8 @@ async def test_conversion_keeps_undone_actions_undone_and_drops_the_undo_itself(
     assert await converted.numbers() == []
     last = await converted.last()
     assert last.number == 2
-    assert await converted.numbers_to_turn(1, "redo") == [1]
-    (change,) = converted.changes_to_turn([1])
+    assert await converted.numbers_to_reverse(1, "redo") == [1]
+    (change,) = converted.changes_to_reverse([1])
     assert change.after.entry().content == "Mila keeps bees on the roof"
 
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from zeroclaw_tui.curation.changes import edit_memory, preview_turn, redo, remove_memories, restore, store_memory, undo
+from zeroclaw_tui.curation.changes import edit_memory, preview_undo, redo, remove_memories, restore, store_memory, undo
 from zeroclaw_tui.curation.library import Library, ProfileChoice, open_library, profile_for_new_store
 from zeroclaw_tui.curation.outcome import Outcome, PurgePlan, excerpt_of, plan_purge, superseded_sentence

@@ -180,7 +180,7 @@ async def _import(library: Library, place: Place, number: int) -> Outcome | None
 
 async def _store(library: Library, place: Place, number: int) -> Outcome | None:
     draft = Draft(f"key{number % 40}", f"kept on the crossing {number}", "daily")
-    return await changes.store_memory(library, draft, replace=True)
+    return await changes.store_memory(library, draft, overwrite=True)
 
 
 async def _edit(library: Library, place: Place, number: int) -> Outcome | None:

@@ -73,7 +73,7 @@ async def store(library: Library, args: argparse.Namespace, now: datetime) -> in
         agent=options.single_agent(args),
         **extras,
     )
-    outcome = await store_memory(library, draft, replace=not args.new)
+    outcome = await store_memory(library, draft, overwrite=not args.new)
     is_replaced = await _has_replaced(library, outcome)
     output.notes(outcome.notes)
     what = repr(in_one_line(draft.key)) + (" over the old one" if is_replaced else "")
@@ -351,7 +351,7 @@ async def remove_planned(
     else:
         found, shown = (), plans.superseded_lines(plan, verb)
     if args.dry_run:
-        entries = [plans.entry_summary(version) for version in plan.stamps[: plans.MAX_ENTRIES]]
+        entries = [plans.entry_summary(version) for version in plan.versions[: plans.MAX_ENTRIES]]
         about = {"entries": entries, "copies": plans.Copies(found), **plan.as_json()}
         document = plans.change_document(library, Outcome(verb, plan.count), dry_run=True, **about)
         return plans.print_plan(args, shown, document)
@@ -369,7 +369,7 @@ async def remove_planned(
     if is_clear:
         done = f"Cleared {outcome.count}/{plan.count} entries." if key is None else f"Deleted key: {in_one_line(key)}"
     elif verb == "forget":
-        done = outcome.headline(plans.undo_hint(), what=f"key {in_one_line(plan.stamps[0].key)!r}")
+        done = outcome.headline(plans.undo_hint(), what=f"key {in_one_line(plan.versions[0].key)!r}")
     else:
         done = outcome.headline()
     return await plans.print_done(library, args, plan, outcome, output.done(done), texts)

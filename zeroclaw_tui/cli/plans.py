@@ -226,7 +226,7 @@ async def plan_lines(
     from zeroclaw_tui.curation.traces.copies import found_sentence
     from zeroclaw_tui.memory.query import EXCERPTS, Query
 
-    handles = [version.handle for version in plan.stamps[:_SAMPLES]]
+    handles = [version.handle for version in plan.versions[:_SAMPLES]]
     samples = await library.memory.rows(Query(EXCERPTS, handles=handles))
     question = f"{verb.capitalize()} {counted(plan.count)}{' permanently' if forever else ''}?"
     lines: list[Line] = [Styled(question, BOLD), f"  {' · '.join(plan.sentences())}"]
@@ -366,7 +366,7 @@ async def print_done(
     if args.json:
         skipped = {*outcome.changed, *outcome.missing}
         # After a stopped change only the trash knows which memories were deleted.
-        deleted = [] if outcome.cancelled else [version for version in plan.stamps if version.id not in skipped]
+        deleted = [] if outcome.cancelled else [version for version in plan.versions if version.id not in skipped]
         entries = [entry_summary(version) for version in deleted[:MAX_ENTRIES]]
         output.document(change_document(library, outcome, entries=entries, copies=copies, **plan.as_json()))
     else:

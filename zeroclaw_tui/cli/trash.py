@@ -38,7 +38,7 @@ _ON_CONFLICT = conflict_options(
     overwrite="Replace the existing memory",
     rename="Keep both; restore under another key",
 )
-_TURN_OPTIONS = (
+_REVERSAL_OPTIONS = (
     option("--id", type=positive, metavar="N", help="The change with this number, even if later changes exist"),
     _ON_CONFLICT,
     DRY_RUN,
@@ -53,36 +53,36 @@ _TURN_OPTIONS = (
     CHANGED,
     options=[
         option("--list", action="store_true", help="List the changes made here with their numbers"),
-        *_TURN_OPTIONS,
+        *_REVERSAL_OPTIONS,
     ],
     examples=("undo --dry-run", "undo --list"),
 )
 async def undo(library: Library, args: argparse.Namespace, now: datetime) -> int:
     """Undo the last change, or the one with a number, after confirmation; with --list show all changes."""
-    return await (_list_changes if args.list else _turn_action)(library, args)
+    return await (_list_changes if args.list else _reverse_action)(library, args)
 
 
 @verb(
     "redo",
     CHANGED,
-    options=[*_TURN_OPTIONS],
+    options=[*_REVERSAL_OPTIONS],
     examples=("redo --dry-run", "redo --id 12"),
 )
 async def redo(library: Library, args: argparse.Namespace, now: datetime) -> int:
     """Redo the last undone change, or the one with a number, after confirmation."""
-    return await _turn_action(library, args)
+    return await _reverse_action(library, args)
 
 
-async def _turn_action(library: Library, args: argparse.Namespace) -> int:
+async def _reverse_action(library: Library, args: argparse.Namespace) -> int:
     """Show the plan of an undo or redo, ask, and do it."""
-    from zeroclaw_tui.curation.changes import action_to_turn, turn_action
+    from zeroclaw_tui.curation.changes import action_to_reverse, reverse_action
 
     is_undo = args.verb == "undo"
     plans.check_can_change(library, args)
     if not args.dry_run:
         await _recover(library, args)
-    action = await action_to_turn(library, args.verb, args.id)
-    numbers = await library.trash.numbers_to_turn(action.number, args.verb)
+    action = await action_to_reverse(library, args.verb, args.id)
+    numbers = await library.trash.numbers_to_reverse(action.number, args.verb)
     count = action.open if is_undo else action.count - action.open
     name = "undone" if is_undo else "redone"
     head: Line = (f"Change {action.number}, {time_here(action.at)}: ", action.title)
@@ -94,27 +94,27 @@ async def _turn_action(library: Library, args: argparse.Namespace) -> int:
         lines = _plan_lines(library, args, head, numbers, count, preview)
         if not plans.confirm(f"{args.verb.capitalize()} it?", lines):
             return REFUSED
-    turn = partial(turn_action, library, verb=args.verb, expected=action.number, number=args.id)
-    outcome = await _turned(args, f"{args.verb.capitalize()}ing", count, turn)
+    reverse = partial(reverse_action, library, verb=args.verb, expected=action.number, number=args.id)
+    outcome = await _run(args, f"{args.verb.capitalize()}ing", count, reverse)
     facts: dict[str, Any] = {}
     if args.json:
         following = await (library.trash.last() if is_undo else library.trash.last_undone())
-        facts = {name: outcome.turned.as_json() if outcome.turned else None}
+        facts = {name: outcome.reversed_action.as_json() if outcome.reversed_action else None}
         facts["next"] = following.as_json() if following else None
     return _print_done(library, args, outcome, count, "change", **facts)
 
 
-async def _turned(args: argparse.Namespace, doing: str, count: int, turn: Callable[..., Awaitable[Outcome]]) -> Outcome:
+async def _run(args: argparse.Namespace, doing: str, count: int, change: Callable[..., Awaitable[Outcome]]) -> Outcome:
     with plans.print_conflicts():
-        return await plans.carry_out(doing, count, partial(turn, on_conflict=args.on_conflict))
+        return await plans.carry_out(doing, count, partial(change, on_conflict=args.on_conflict))
 
 
 async def _preview(library: Library, args: argparse.Namespace, numbers: Sequence[int]) -> ApplyResult:
     """Preview the undo of these changes. Raises Conflicts if it cannot be done, so that no question is asked."""
-    from zeroclaw_tui.curation.changes import preview_turn
+    from zeroclaw_tui.curation.changes import preview_undo
     from zeroclaw_tui.memory.change import Conflicts
 
-    preview = await preview_turn(library, numbers, args.on_conflict)
+    preview = await preview_undo(library, numbers, args.on_conflict)
     if preview.conflict_count and args.on_conflict == "refuse":
         raise Conflicts(preview.conflicts, preview.conflict_count)
     return preview
@@ -123,10 +123,10 @@ async def _preview(library: Library, args: argparse.Namespace, numbers: Sequence
 async def _print_plan(
     library: Library, args: argparse.Namespace, head: Line, numbers: Sequence[int], count: int, **facts: Any
 ) -> int:
-    from zeroclaw_tui.curation.changes import preview_turn
+    from zeroclaw_tui.curation.changes import preview_undo
     from zeroclaw_tui.curation.outcome import Outcome
 
-    preview = await preview_turn(library, numbers, args.on_conflict)
+    preview = await preview_undo(library, numbers, args.on_conflict)
     kind: Any = args.verb.removeprefix("trash ")
     outcome = Outcome(kind, count if preview.written else 0, renamed=preview.renamed, notes=tuple(preview.notes))
     conflicts = [conflict.as_json() for conflict in preview.conflicts]
@@ -151,7 +151,7 @@ def _first_changes(library: Library, numbers: Sequence[int], count: int) -> list
     """Return the first changes, without those of notes files, which accompany the changes of their memories."""
     from zeroclaw_tui.memory.change import NOTES_FILE
 
-    every = (change for change in library.trash.changes_to_turn(numbers) if change.row.table != NOTES_FILE)
+    every = (change for change in library.trash.changes_to_reverse(numbers) if change.row.table != NOTES_FILE)
     return list(islice(every, count))
 
 
@@ -159,7 +159,7 @@ def _print_done(
     library: Library, args: argparse.Namespace, outcome: Outcome, wanted: int, noun: str, **facts: Any
 ) -> int:
     output.notes(outcome.notes)
-    counts = f" ({counted(outcome.count, noun)})" if outcome.turned else ""
+    counts = f" ({counted(outcome.count, noun)})" if outcome.reversed_action else ""
     lines = [output.done(f"{outcome.headline()}{counts}"), *plans.skipped_lines(outcome)]
     output.answer(args, plans.change_document(library, outcome, **facts), lines)
     if not outcome.cancelled:
@@ -239,7 +239,7 @@ async def trash_restore(library: Library, args: argparse.Namespace, now: datetim
     if args.dry_run:
         await check_restorable(library, numbers)
         return await _print_plan(library, args, Styled(f"Restore {counted(count)}?", BOLD), numbers, count)
-    outcome = await _turned(args, "Restoring", count, partial(restore, library, numbers))
+    outcome = await _run(args, "Restoring", count, partial(restore, library, numbers))
     return _print_done(library, args, outcome, count, "memory")
 
 

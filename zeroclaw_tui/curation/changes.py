@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -49,7 +48,7 @@ _HYGIENE_RUNS_AGAIN = (
 # Storing, editing and deleting
 
 
-async def store_memory(library: Library, draft: Draft, *, replace: bool = False) -> Outcome:
+async def store_memory(library: Library, draft: Draft, *, overwrite: bool = False) -> Outcome:
     """Store a new memory, with its embedding if an embedder is configured.
 
     Notes report a failing embedder and what ZeroClaw would refuse. Raises UsageError, Refused (also for an existing
@@ -61,8 +60,8 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False)
         await library.check_agents([draft.agent])
     policy = await asyncio.to_thread(_policy_sentences, library, draft.content, draft.namespace)
     vector, notes = await _embedded(library, draft.content)
-    change = Change(None, dataclasses.replace(draft, vector=vector))
-    on_conflict: OnConflict = "overwrite" if replace else "refuse"
+    change = Change(None, replace(draft, vector=vector))
+    on_conflict: OnConflict = "overwrite" if overwrite else "refuse"
     return await _write_one(library, "store", f"stored {_short(draft.key)}", change, on_conflict, (*notes, *policy))
 
 
@@ -80,7 +79,7 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> O
     values = {name: value for name, value in checked.values.items() if row.values.get(name) != value}
     if not values:
         return Outcome("edit", 0, row=row)
-    after = dataclasses.replace(row, values={**row.values, **values}).entry()
+    after = replace(row, values={**row.values, **values}).entry()
     policy = await asyncio.to_thread(_policy_sentences, library, after.content, after.namespace)
     vector, notes = await _embedded(library, after.content) if "content" in values else (None, ())
     key = _short(row.key)
@@ -123,29 +122,28 @@ async def remove_memories(
 ) -> Outcome:
     """Move the memories of a plan to the trash; with `forever`, delete them and their versions in the trash."""
     check_writable(library.memory)
-    if not plan.stamps:
+    if not plan.versions:
         return Outcome(verb, 0)
     done = "merged away" if verb == "merge" else "deleted"
 
     async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
         result = await library.memory.apply(
-            (Change(version, None) for version in plan.stamps), action, permanently=forever, on_progress=on_progress
+            (Change(version, None) for version in plan.versions), action, permanently=forever, on_progress=on_progress
         )
         if result.written != plan.count:
             await action.set_summary(f"{done} {result.written:,} of {plan.count:,} memories")
         notes = (*result.notes, *((_WORDS_STAY,) if forever and "vectors" not in library.memory.why_not else ()))
-        return Outcome(
-            verb, result.written, None, tuple(result.skipped), tuple(result.already), result.cancelled, notes=notes
-        )
+        changed, missing = tuple(result.skipped), tuple(result.already)
+        return Outcome(verb, result.written, None, changed, missing, cancelled=result.cancelled, notes=notes)
 
-    what = _short(plan.stamps[0].key) if plan.count == 1 else counted(plan.count)
+    what = _short(plan.versions[0].key) if plan.count == 1 else counted(plan.count)
     return await run_change(library, verb, f"{done} {what}", work, on_progress, forever=forever)
 
 
 # Undo, redo and restore
 
 
-async def turn_action(
+async def reverse_action(
     library: Library,
     *,
     verb: Literal["undo", "redo"],
@@ -160,21 +158,21 @@ async def turn_action(
     """
     check_writable(library.memory)
     await library.trash.recover(library.memory)
-    action = await action_to_turn(library, verb, number)
+    action = await action_to_reverse(library, verb, number)
     if expected not in (None, action.number):
         raise Refused("Another change was made in between.", hint=f"Check that change, then {verb} again.")
-    numbers = await library.trash.numbers_to_turn(action.number, verb)
-    outcome = await _turn(library, verb, numbers, on_conflict, on_progress)
+    numbers = await library.trash.numbers_to_reverse(action.number, verb)
+    outcome = await _reverse(library, verb, numbers, on_conflict, on_progress)
     now = await library.trash.action(action.number)
     notes = (*outcome.notes, *((_HYGIENE_RUNS_AGAIN,) if (verb, now.verb) == ("undo", "hygiene") else ()))
     count = outcome.count if outcome.cancelled else abs(now.open - action.open)
-    return replace(outcome, turned=now, count=count, notes=notes)
+    return replace(outcome, reversed_action=now, count=count, notes=notes)
 
 
-undo, redo = partial(turn_action, verb="undo"), partial(turn_action, verb="redo")
+undo, redo = partial(reverse_action, verb="undo"), partial(reverse_action, verb="redo")
 
 
-async def action_to_turn(library: Library, verb: Literal["undo", "redo"], number: int | None = None) -> Action:
+async def action_to_reverse(library: Library, verb: Literal["undo", "redo"], number: int | None = None) -> Action:
     """Return the action to undo or redo: the last possible one, or the one with this number.
 
     Raises NotFound if there is none, and Refused if the one with this number is done already or of another store.
@@ -191,7 +189,7 @@ async def action_to_turn(library: Library, verb: Literal["undo", "redo"], number
     action = await trash.action(number)
     if action.store != trash.store:
         raise Refused(f"Change {number} was made in another store, {one_line(action.store)}.", hint="Open that.")
-    if not await trash.numbers_to_turn(number, verb):
+    if not await trash.numbers_to_reverse(number, verb):
         state = "already undone" if verb == "undo" else "not undone"
         raise Refused(f"Change {number} is {state}.", hint="Nothing was changed.")
     return action
@@ -211,7 +209,7 @@ async def restore(
     if not wanted:
         return Outcome("restore", 0)
     await check_restorable(library, wanted)
-    return await _turn(library, "restore", wanted, on_conflict, on_progress)
+    return await _reverse(library, "restore", wanted, on_conflict, on_progress)
 
 
 async def check_restorable(library: Library, numbers: Sequence[int]) -> None:
@@ -221,45 +219,45 @@ async def check_restorable(library: Library, numbers: Sequence[int]) -> None:
         raise NotFound(f"The trash of this store has no memory {number}.", hint=hint)
 
 
-async def preview_turn(library: Library, numbers: Sequence[int], on_conflict: OnConflict = "refuse") -> ApplyResult:
+async def preview_undo(library: Library, numbers: Sequence[int], on_conflict: OnConflict = "refuse") -> ApplyResult:
     """Preview the undo of these changes, with all conflicts; a read-only store is not compared."""
     if library.read_only_because is not None:
         return ApplyResult(len(numbers), notes=[f"Conflicts were not checked: {library.read_only_because}"])
-    result = await _apply_turn(library, numbers, None, on_conflict, None)
+    result = await _apply_reversal(library, numbers, None, on_conflict, None)
     result.written = 0 if result.conflict_count and on_conflict == "refuse" else len(numbers)
     return result
 
 
-async def _turn(
+async def _reverse(
     library: Library, verb: Verb, numbers: Sequence[int], on_conflict: OnConflict, on_progress: ProgressCallback | None
 ) -> Outcome:
     """Undo or redo journaled changes."""
 
-    async def work(turn: RunningAction, on_progress: ProgressCallback) -> Outcome:
+    async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
         rule = on_conflict
         if rule == "refuse":
-            preview = await preview_turn(library, numbers)
+            preview = await preview_undo(library, numbers)
             if preview.conflicts:
                 raise Conflicts(preview.conflicts, preview.conflict_count)
             rule = "skip"
-        result = await _apply_turn(library, numbers, turn, rule, on_progress)
+        result = await _apply_reversal(library, numbers, action, rule, on_progress)
         count, notes = result.done if result.cancelled else len(numbers), tuple(result.notes)
         return Outcome(verb, count, cancelled=result.cancelled, notes=notes, renamed=result.renamed)
 
-    return await run_change(library, verb, "", work, on_progress, turned=numbers)
+    return await run_change(library, verb, "", work, on_progress, reversing=numbers)
 
 
-async def _apply_turn(
-    library: Library, numbers: Sequence[int], turn: Journal | None, rule: OnConflict, report: ProgressCallback | None
+async def _apply_reversal(
+    library: Library, numbers: Sequence[int], journal: Journal | None, rule: OnConflict, report: ProgressCallback | None
 ) -> ApplyResult:
-    """Write the reverse of journaled changes, those of the store first; without a `turn` it is a dry run."""
-    changes_to_turn, is_dry = library.trash.changes_to_turn, turn is None
-    of_store = (undone for change in changes_to_turn(numbers, outside=False) for undone in undoing(change))
-    result = await library.memory.apply(of_store, turn, on_conflict=rule, dry_run=is_dry, on_progress=report)
+    """Write the reverse of journaled changes, those of the store first; without a `journal` it is a dry run."""
+    changes_to_reverse, is_dry = library.trash.changes_to_reverse, journal is None
+    of_store = (undone for change in changes_to_reverse(numbers, outside=False) for undone in undoing(change))
+    result = await library.memory.apply(of_store, journal, on_conflict=rule, dry_run=is_dry, on_progress=report)
     if not result.cancelled:
-        outside = changes_to_turn(numbers, outside=True)
+        outside = changes_to_reverse(numbers, outside=True)
         others = (RowChange(change.after, change.before, reverses=change.number) for change in outside)
-        found = await external.apply(others, turn, overwrite=rule == "overwrite", dry_run=is_dry)
+        found = await external.apply(others, journal, overwrite=rule == "overwrite", dry_run=is_dry)
         if not is_dry:
             found.note(*(f"{one.words} It was skipped." for one in found.conflicts if one.wanted.id in found.skipped))
         result.add(found)
@@ -277,9 +275,9 @@ async def run_change(
     on_progress: ProgressCallback | None = None,
     *,
     forever: bool = False,
-    turned: Sequence[int] = (),
+    reversing: Sequence[int] = (),
 ) -> Outcome:
-    """Begin an action, do its work, and finish it. `turned` are the journaled changes that an undo or restore reverses.
+    """Begin an action, do its work, and finish it. `reversing` are the numbers of the changes that it reverses.
 
     Cancellation waits for the current batch, and finished batches can be undone, unless the action deletes `forever`.
     After an error the action is recovered, and the error says how much was done, according to the store.
@@ -288,7 +286,7 @@ async def run_change(
 
     async def run() -> Outcome:
         await library.trash.recover(library.memory)
-        action = await library.trash.begin(verb, summary, permanently=forever, turned=turned)
+        action = await library.trash.begin(verb, summary, permanently=forever, reversing=reversing)
         try:
             if stop.is_set():
                 raise asyncio.CancelledError

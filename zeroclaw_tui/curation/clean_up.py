@@ -292,7 +292,7 @@ async def merge(library: Library, plan: MergePlan, on_progress: ProgressCallback
     }
     to_delete = plan.to_delete
     if skipped:
-        to_delete = PurgePlan(tuple(version for version in to_delete.stamps if version.handle not in skipped))
+        to_delete = PurgePlan(tuple(version for version in to_delete.versions if version.handle not in skipped))
     outcome = await remove_memories(library, to_delete, "merge", on_progress=on_progress)
     return replace(outcome, changed=(*outcome.changed, *skipped.values()))
 

@@ -1,6 +1,6 @@
 """The journal of an install, trash.db: rows before and after each change, so that any change can be undone.
 
-A change is done or undone. Undo, redo and restore flip that state; they are not actions themselves.
+A change is done or undone. Undo, redo and restore flip that state; they are not listed as actions themselves.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from zeroclaw_tui.backends.lookup import rows_by_id
 from zeroclaw_tui.curation import journal_records as records
 from zeroclaw_tui.curation.external import current_states
 from zeroclaw_tui.curation.journal_file import Answer, JournalFile
-from zeroclaw_tui.curation.journal_records import EXTERNAL, LISTED, OF_STORE, TURNS, Action, Verb, Version
+from zeroclaw_tui.curation.journal_records import EXTERNAL, LISTED, OF_STORE, REVERSALS, Action, Verb, Version
 from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.memory.change import FILE, MEMORIES, NOTES_FILE, OTHER_ROW, Journal, Row, RowChange
 from zeroclaw_tui.memory.entry import as_text
@@ -54,25 +54,25 @@ class Trash:
     # Changing
 
     async def begin(
-        self, verb: Verb, summary: str, *, permanently: bool = False, turned: Sequence[int] = ()
+        self, verb: Verb, summary: str, *, permanently: bool = False, reversing: Sequence[int] = ()
     ) -> RunningAction:
-        """Begin an action, or an undo, redo or restore of the changes `turned`.
+        """Begin an action, or an undo, redo or restore of the changes `reversing`.
 
         Raises Locked while another process is changing something in this config directory.
         """
         deletes = PermanentDeletion if permanently else RunningAction
-        kind = partial(Turn, numbers=turned) if turned else deletes
+        kind = partial(Reversal, numbers=reversing) if reversing else deletes
         descriptor = await self._file.lock()
         try:
             action = await asyncio.to_thread(kind, self._file, descriptor, verb, summary)
         except BaseException:
             os.close(descriptor)
             raise
-        self._begun_here |= {action.number, action.turned}
+        self._begun_here |= {action.number, action.reversed_action}
         return action
 
     def was_begun_here(self, action: int) -> bool:
-        """Whether this object began or turned an action, rather than another session or program."""
+        """Whether this object began or reversed an action, rather than another session or program."""
         return action in self._begun_here
 
     async def recover(self, memory: Memory) -> None:
@@ -110,7 +110,7 @@ class Trash:
         condition = f"""a.number = (SELECT number FROM actions WHERE store = ? AND turned IS NOT NULL
           AND EXISTS (SELECT 1 FROM changes WHERE action = actions.number AND undone = 1)
           AND NOT EXISTS (SELECT 1 FROM actions later WHERE later.store = actions.store
-            AND later.number > actions.turned AND later.verb NOT IN {TURNS}) ORDER BY turned DESC LIMIT 1)"""
+            AND later.number > actions.turned AND later.verb NOT IN {REVERSALS}) ORDER BY turned DESC LIMIT 1)"""
         return next(iter(await self._actions(condition, self.store)), None)
 
     async def action(self, number: int) -> Action:
@@ -124,7 +124,7 @@ class Trash:
 
     # Changes
 
-    async def numbers_to_turn(self, action: int, verb: Literal["undo", "redo"]) -> list[int]:
+    async def numbers_to_reverse(self, action: int, verb: Literal["undo", "redo"]) -> list[int]:
         """Return the changes of an action to undo, the newest first, or to redo, the oldest first."""
         condition = "undone = 0 ORDER BY number DESC" if verb == "undo" else "undone = 1 ORDER BY number"
         return await self._numbers(f"SELECT number FROM changes WHERE action = ? AND {condition}", action)
@@ -134,7 +134,7 @@ class Trash:
         first = "SELECT number FROM changes WHERE action = ? AND is_counted ORDER BY number LIMIT ?"
         return (await self._versions(f"c.number IN ({first})", action, limit))[::-1]
 
-    def changes_to_turn(self, wanted: Sequence[int], *, outside: bool | None = None) -> Iterator[RowChange]:
+    def changes_to_reverse(self, wanted: Sequence[int], *, outside: bool | None = None) -> Iterator[RowChange]:
         """Yield the changes with these numbers, in order, for an undo; one that is undone is reversed, for a redo.
         `outside` selects those of files and other databases, or only the others. Blocks."""
         with self._file.reading() as connection:
@@ -265,8 +265,8 @@ class RunningAction(Journal):
     """A running action, which has the lock until it ends. Raises Unreadable, DiskFull, Locked."""
 
     ending = "Undo reverses them."
-    turned = 0
-    """The newest action that an undo, redo or restore turns."""
+    reversed_action = 0
+    """The newest action that an undo, redo or restore reverses."""
 
     def __init__(self, file: JournalFile, descriptor: int, verb: Verb, summary: str) -> None:
         self._file, self._descriptor, self._verb = file, descriptor, verb
@@ -387,10 +387,10 @@ class PermanentDeletion(RunningAction):
         return None
 
 
-class Turn(RunningAction):
+class Reversal(RunningAction):
     """An undo, redo or restore of journaled changes.
 
-    The changes of a batch are turned when the next batch is recorded, or when the action ends or is recovered.
+    The changes of a batch count as reversed when the next batch is recorded, or when the action ends or is recovered.
     """
 
     ending = "Run it again to continue."
@@ -401,19 +401,20 @@ class Turn(RunningAction):
 
     def _begin(self, connection: sqlite3.Connection, summary: str) -> int:
         changed = f"SELECT action FROM changes WHERE number IN {LISTED}"
-        self.turned = connection.execute(f"SELECT max(action) FROM ({changed})", (self._numbers,)).fetchone()[0] or 0
-        number = super()._begin(connection, f"replaced by {self._verb} of change {self.turned}")
+        newest = connection.execute(f"SELECT max(action) FROM ({changed})", (self._numbers,)).fetchone()[0]
+        self.reversed_action = newest or 0
+        number = super()._begin(connection, f"replaced by {self._verb} of change {self.reversed_action}")
         if self._undone:
             connection.execute(f"UPDATE actions SET turned = ? WHERE number IN ({changed})", (number, self._numbers))
         return number
 
     def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
-        records.end_turn(connection, self._recorded, undone=self._undone)
+        records.end_reversal(connection, self._recorded, undone=self._undone)
         super()._record(connection, changes)
 
     def _end(self, connection: sqlite3.Connection, *, is_whole: bool) -> None:
         if is_whole:
-            # Rows that already had the wanted state also count as turned; otherwise they would be retried forever.
+            # Rows that already had the wanted state also count as reversed; otherwise they would be retried forever.
             query = f"UPDATE changes SET undone = ? WHERE number IN {LISTED}"
             connection.execute(query, (self._undone, self._numbers))
         super()._end(connection, is_whole=is_whole)
@@ -437,7 +438,7 @@ async def _find_done(versions: Sequence[Version], memory: Memory) -> dict[int, b
     chains: dict[Name, list[Version]] = {}
     for version in versions:
         if version.number not in lines:
-            chains.setdefault((version.change.row.table, version.change.row.id), []).append(version)
+            chains.setdefault((version.row.table, version.row.id), []).append(version)
     present = await _present_states(versions, [name for table, name in chains if table == MEMORIES], memory)
     done: dict[int, bool] = {}
     for name, chain in chains.items():
@@ -448,7 +449,7 @@ async def _find_done(versions: Sequence[Version], memory: Memory) -> dict[int, b
                 break
     for file, its_lines in lines_of_file.items():
         done |= {number: done[file] for number in its_lines if file in done}
-    memories = {done[one.number] for one in versions if one.change.row.table == MEMORIES and one.number in done}
+    memories = {done[one.number] for one in versions if one.row.table == MEMORIES and one.number in done}
     if len(memories) == 1:
         # Agents and cached vectors change in the same transaction as their memories.
         done = dict.fromkeys((version.number for version in versions), *memories) | done
@@ -460,9 +461,9 @@ def _lines_by_file(versions: Sequence[Version]) -> dict[int, list[int]]:
     lines: list[int] = []
     by_file: dict[int, list[int]] = {}
     for version in versions:
-        if version.change.row.table == MEMORIES:
+        if version.row.table == MEMORIES:
             lines.append(version.number)
-        elif version.change.row.table == NOTES_FILE:
+        elif version.row.table == NOTES_FILE:
             by_file[version.number], lines = lines, []
     return by_file
 

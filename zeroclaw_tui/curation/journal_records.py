@@ -40,7 +40,7 @@ SCHEMA = (
       number INTEGER PRIMARY KEY AUTOINCREMENT, store TEXT NOT NULL, verb TEXT NOT NULL, at TEXT NOT NULL,
       moment REAL NOT NULL, summary TEXT NOT NULL, is_done INTEGER NOT NULL DEFAULT 0, turned INTEGER)""",
     # `after_state` is the fingerprint of a new row of which only id and key are stored. `is_counted` is 0 for changes
-    # that only accompany others. `reverses` is the change that an unfinished undo or redo turns, else 0; `replaces`
+    # that only accompany others. `reverses` is the change that an unfinished undo or redo reverses, else 0; `replaces`
     # says that the row had been changed since.
     """CREATE TABLE changes (
       number INTEGER PRIMARY KEY AUTOINCREMENT, action INTEGER NOT NULL REFERENCES actions(number),
@@ -74,8 +74,8 @@ Verb = Literal[
     "import", "merge", "recategorise", "copy",
 ]  # fmt: skip
 """The kinds of actions. "clean" removes copies of a text elsewhere; "recategorise" is in the trash of versions up to
-0.2.0. An action of "undo", "redo" or "restore" has the rows that it replaced, and until it ends those that it turns."""
-TURNS: tuple[Verb, ...] = ("undo", "redo", "restore")
+0.2.0. An action of "undo", "redo" or "restore" has the rows it replaced, and until it ends those it reverses."""
+REVERSALS: tuple[Verb, ...] = ("undo", "redo", "restore")
 LISTED = "(SELECT value FROM json_each(?))"
 """Selects numbers passed as a JSON list."""
 OF_STORE = "action IN (SELECT number FROM actions WHERE store = ?)"
@@ -141,9 +141,9 @@ def columns_of_change(codec: RowCodec, action: int, change: RowChange, *, undone
     # The new file of a move is one half of it, so it is not counted.
     is_moved = row.table == FILE and any(one and "moved_from" in one.values for one in (before, after))
     is_counted = row.table in _COUNTED and not is_moved
-    turns = change.reverses or 0, change.replaces
+    reversal = change.reverses or 0, change.replaces
     packed = codec.pack(before), codec.pack(after)
-    return action, row.table, codec.name(row), is_counted, undone, *turns, state, *packed
+    return action, row.table, codec.name(row), is_counted, undone, *reversal, state, *packed
 
 
 def insert_changes(connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -288,25 +288,25 @@ def end_action(connection: sqlite3.Connection, action: int, undone: Sequence[int
     """
     delete_changes(connection, undone)
     for (verb,) in connection.execute("SELECT verb FROM actions WHERE number = ?", (action,)).fetchall():
-        if verb in TURNS:
+        if verb in REVERSALS:
             recorded = numbers(connection, "SELECT number FROM changes WHERE action = ?", action)
-            end_turn(connection, recorded, undone=verb != "redo")
+            end_reversal(connection, recorded, undone=verb != "redo")
     connection.execute("UPDATE actions SET is_done = 1 WHERE number = ?", (action,))
     others = "SELECT 1 FROM changes WHERE action = ?1 AND is_counted"
     connection.execute(f"UPDATE changes SET is_counted = 1 WHERE action = ?1 AND NOT EXISTS ({others})", (action,))
     delete_empty_actions(connection)
 
 
-def end_turn(connection: sqlite3.Connection, recorded: Sequence[int], *, undone: bool) -> None:
-    """Flip the state of the changes that an undo, redo or restore turned, and store both rows as they are now.
+def end_reversal(connection: sqlite3.Connection, recorded: Sequence[int], *, undone: bool) -> None:
+    """Flip the state of the changes that an undo, redo or restore reversed, and store both rows as they are now.
 
     A row may have been restored under another key, and for a new row the journal had only the key. Changes that
-    accompany a memory become part of the turned action; replaced rows stay as separate changes.
+    accompany a memory become part of the reversed action; replaced rows stay as separate changes.
     """
     these, listed = f"number IN {LISTED}", (json.dumps(recorded),)
-    turned = f"number IN (SELECT reverses FROM changes WHERE {these})"
-    (of_action,) = connection.execute(f"SELECT max(action) FROM changes WHERE {turned}", listed).fetchone()
-    connection.execute(f"UPDATE changes SET undone = ? WHERE {turned}", (undone, *listed))
+    reversed_changes = f"number IN (SELECT reverses FROM changes WHERE {these})"
+    (of_action,) = connection.execute(f"SELECT max(action) FROM changes WHERE {reversed_changes}", listed).fetchone()
+    connection.execute(f"UPDATE changes SET undone = ? WHERE {reversed_changes}", (undone, *listed))
     reversed_rows, own_rows, done = [], [], []
     query = f"SELECT number, reverses, replaces, table_name, before, after FROM changes WHERE {these} ORDER BY number"
     for number, reverses, replaces, table, before, after in connection.execute(query, listed):

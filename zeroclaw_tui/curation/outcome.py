@@ -41,7 +41,7 @@ _DONE: dict[Verb, tuple[str, str, str, str]] = {
     "restore": ("Restored", "", "reverses that", "Nothing to restore."),
 }
 """By verb: its past tense, the preposition before `other`, the effect of undo, and the sentence for a count of 0."""
-_TURNED: dict[Verb, str] = {"undo": "Undid", "redo": "Redid"}
+_REVERSED: dict[Verb, str] = {"undo": "Undid", "redo": "Redid"}
 _THINGS = {
     FILE: "file", OTHER_ROW: "row", AGENTS: "agent", EMBEDDING_CACHE: "cached vector",
 }  # fmt: skip
@@ -51,14 +51,14 @@ _THINGS = {
 class PurgePlan:
     """The memories to delete, in these versions; the filter leaves out `superseded_hidden` superseded ones."""
 
-    stamps: tuple[RowVersion, ...]
+    versions: tuple[RowVersion, ...]
     filter: MemoryFilter | None = None
     superseded_hidden: int = 0
 
     @property
     def count(self) -> int:
         """The number of memories."""
-        return len(self.stamps)
+        return len(self.versions)
 
     def as_json(self) -> dict[str, Any]:
         """Return how many superseded memories are left out; {} if no filter selected the memories."""
@@ -67,15 +67,15 @@ class PurgePlan:
     def sentences(self) -> tuple[str, str]:
         """Say which categories the memories have (the largest ones, then the others together), and how old and
         large they are."""
-        categories = Counter(stamp.category for stamp in self.stamps).most_common()
+        categories = Counter(version.category for version in self.versions).most_common()
         named = [
             f"{cut(one_line(masked(name)), _MOST_CATEGORY_CELLS) or '(blank)'} {count:,}"
             for name, count in categories[:_CATEGORIES_NAMED]
         ]
         if others := categories[_CATEGORIES_NAMED:]:
             named.append(f"{sum(count for _, count in others):,} of other categories ({len(others):,})")
-        facts = [size_shown(sum(stamp.size for stamp in self.stamps))]
-        dated = [(when, stamp.when) for stamp in self.stamps if (when := moment(stamp.when)) is not None]
+        facts = [size_shown(sum(version.size for version in self.versions))]
+        dated = [(when, version.when) for version in self.versions if (when := moment(version.when)) is not None]
         if dated:
             oldest, newest = date_shown(min(dated)[1]), date_shown(max(dated)[1])
             facts = [f"all of {oldest}" if oldest == newest else f"oldest {oldest} · newest {newest}", *facts]
@@ -84,8 +84,8 @@ class PurgePlan:
 
 async def plan_purge(library: Library, filter: MemoryFilter) -> PurgePlan:
     """Plan to delete every memory that a filter selects."""
-    stamps = await versions(library.memory, filter)
-    return PurgePlan(tuple(stamps), filter, await library.superseded_hidden(filter))
+    found = await versions(library.memory, filter)
+    return PurgePlan(tuple(found), filter, await library.superseded_hidden(filter))
 
 
 def superseded_sentence(count: int, way: str = "--superseded show takes") -> str:
@@ -99,7 +99,7 @@ class Outcome:
     """The result of a change. `action` is None if nothing changed or the change cannot be undone.
 
     `count` rows were changed; `changed` and `missing` are ids that were skipped because they were changed or deleted
-    since the plan. `row` is the row after a store or an edit. `turned` is the action that was undone or redone.
+    since the plan. `row` is the row after a store or an edit, `reversed_action` the action that was undone or redone.
     `notes` are sentences. `renamed` maps old keys to the keys that were used instead.
     """
 
@@ -110,7 +110,7 @@ class Outcome:
     missing: tuple[str, ...] = ()
     cancelled: bool = False
     row: Row | None = None
-    turned: Action | None = None
+    reversed_action: Action | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -126,8 +126,9 @@ class Outcome:
 
         `what` names the memories, `other` the file, category or memory that they came from or were merged into.
         """
-        if self.verb in _TURNED:
-            return f"{_TURNED[self.verb]}: {self.turned.title if self.turned else counted(self.count)}."
+        if self.verb in _REVERSED:
+            what = counted(self.count) if self.reversed_action is None else self.reversed_action.title
+            return f"{_REVERSED[self.verb]}: {what}."
         done, preposition, reverses, nothing = _DONE[self.verb]
         if not self.count and not self.cancelled:
             return nothing

@@ -44,15 +44,15 @@ async def recall_memories(library: Library, trial: Trial) -> RecallResult:
 
 
 async def recall_steps(
-    library: Library, trial: Trial, *, words_first: bool = False
+    library: Library, trial: Trial, *, keywords_first: bool = False
 ) -> AsyncGenerator[RecallResult, None]:
-    """Recall in steps: first by keywords alone (`awaits_vector`), if the vector may be slow or `words_first` is set.
+    """Recall in steps: first by keywords alone (`awaits_vector`), if the vector may be slow or `keywords_first` is set.
 
     The last step is the result of `recall_memories`. Closing the generator between the steps cancels the request.
     """
     trial, query = with_as_of(trial), trial.request.query
     may_wait = library.waits_for(query) and "vectors" not in library.memory.why_not
-    is_slow = uses_vector(library, trial) and (words_first or (may_wait and await _cached(library, query) is None))
+    is_slow = uses_vector(library, trial) and (keywords_first or (may_wait and await _cached(library, query) is None))
     if not is_slow:
         yield await recall_memories(library, trial)
         return

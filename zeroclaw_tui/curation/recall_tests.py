@@ -118,7 +118,7 @@ class RecallTestResult(NamedTuple):
     ndcg: float | None = None
 
     @classmethod
-    def of(cls, test: RecallTest, result: RecallResult) -> RecallTestResult:
+    def from_recall(cls, test: RecallTest, result: RecallResult) -> RecallTestResult:
         k = result.request.limit
         # Where ZeroClaw reranks, the reranked order counts; the recall is only its pool of candidates.
         recalled = tuple(scored.entry.key for scored in result.ranked)
@@ -230,7 +230,7 @@ async def run_tests(library: Library, file: str, tests: Sequence[RecallTest], tr
         recalls.append(await recall_memories(library, trial._replace(request=request)))
     return RecallTestRun(
         file=file,
-        results=tuple(map(RecallTestResult.of, tests, recalls)),
+        results=tuple(map(RecallTestResult.from_recall, tests, recalls)),
         first=recalls[0],
         search_mode=trial.settings.search_mode,
         notes=tuple(dict.fromkeys(note for recall in recalls for note in recall.notes)),

@@ -36,7 +36,7 @@ UNDO_UNASKED_FOR = timedelta(minutes=10)
 """A change of this session younger than this is undone and redone without a question."""
 _MAX_CONFLICTS = 2
 _MAX_KEY, _MAX_LINE, _MAX_TEXT = 60, 160, 2000
-Turn = Literal["undo", "redo"]
+Direction = Literal["undo", "redo"]
 
 
 async def stored_row(library: Library, id: str) -> Row:
@@ -75,10 +75,10 @@ class StoreRoom(Room[bool]):
             self.dismiss(self.has_changed)
 
     def action_undo(self) -> None:
-        self.begin(partial(self.turn, way="undo"))
+        self.begin(partial(self.reverse, way="undo"))
 
     def action_redo(self) -> None:
-        self.begin(partial(self.turn, way="redo"))
+        self.begin(partial(self.reverse, way="redo"))
 
     async def after_change(self) -> None:
         """Update the room after a change, including one that failed halfway."""
@@ -128,7 +128,7 @@ class StoreRoom(Room[bool]):
             return None
         # The question needs 20 lines besides the memories.
         shown = max(3, min(12, self.app.size.height - 20))
-        handles = [stamp.handle for stamp in plan.stamps[:shown]]
+        handles = [version.handle for version in plan.versions[:shown]]
         first = await library.memory.rows(Query(EXCERPTS, handles=handles))
         what = key_text(masked(first[0].key)) if plan.count == len(first) == 1 else counted(plan.count)
         content = await asyncio.to_thread(_removal_content, library, plan, first)
@@ -136,7 +136,7 @@ class StoreRoom(Room[bool]):
         if not await self.app.push_screen_wait(question):
             return None
         work = partial(remove_memories, library, plan, "forget" if plan.count == 1 else "purge")
-        key = key_text(plan.stamps[0].key) if plan.count == 1 else ""
+        key = key_text(plan.versions[0].key) if plan.count == 1 else ""
         sentence = f"Deleting {counted(plan.count)}"
         return await self.carry_out(sentence, plan.count, work, lambda outcome: outcome.report(" · u", what=key))
 
@@ -174,7 +174,7 @@ class StoreRoom(Room[bool]):
             nothing = "Nothing was updated, because the memory has changed. Press r to reload."
             warn(self, " ".join(done.failed) or nothing)
 
-    async def turn(self, library: Library, way: Turn, number: int | None = None) -> None:
+    async def reverse(self, library: Library, way: Direction, number: int | None = None) -> None:
         """Undo or redo the change with a number, or the last change.
 
         For the last change this asks first if it was made in another session, or before UNDO_UNASKED_FOR.
@@ -183,21 +183,20 @@ class StoreRoom(Room[bool]):
 
         await library.trash.recover(library.memory)
         try:
-            change = await changes.action_to_turn(library, way, number)
+            change = await changes.action_to_reverse(library, way, number)
         except NotFound as nothing:
             inform(self, nothing.message)
             return
-        if number is None and not await self._confirms_turn(change, way):
+        if number is None and not await self._confirms_reversal(change, way):
             return
         count = change.open if way == "undo" else change.count - change.open
-        turn = changes.undo if way == "undo" else changes.redo
-        turned = partial(turn, library, expected=change.number, number=number)
-        outcome = await self.run_with_conflicts(f"{way.capitalize()}ing {counted(count)}", count, turned)
+        reversal = partial(changes.reverse_action, library, verb=way, expected=change.number, number=number)
+        outcome = await self.run_with_conflicts(f"{way.capitalize()}ing {counted(count)}", count, reversal)
         if outcome is not None:
             inform(self, outcome.report())
             await self.after_change()
 
-    async def _confirms_turn(self, change: Action, way: Turn) -> bool:
+    async def _confirms_reversal(self, change: Action, way: Direction) -> bool:
         from zeroclaw_tui.tui.dialogs import yes_or_no
 
         trash, made = self.library.trash, moment(change.at)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from hygiene_world import NOW, STATE, Place, row
-from support.libraries import Library, Outcome, edit_memory, preview_turn, redo, undo
+from support.libraries import Library, Outcome, edit_memory, preview_undo, redo, undo
 from support.memories import Conflicts, Edit, Refused, UsageError
 from support.stores import row_with_id
 
@@ -144,7 +144,7 @@ async def test_a_conflicting_file_stops_an_undo_until_the_user_decides(place):
     moved.write("sessions/archive/old.jsonl", b"edited in the archive\n")
     async with moved.opened_now() as library:
         last = await library.trash.last()
-        preview = await preview_turn(library, await library.trash.numbers_to_turn(last.number, "undo"))
+        preview = await preview_undo(library, await library.trash.numbers_to_reverse(last.number, "undo"))
         assert (preview.written, preview.conflict_count) == (0, 2)
         with pytest.raises(Conflicts, match="changed since"):
             await undo(library)

@@ -11,7 +11,7 @@ import pytest
 from support import small_store
 from support.installs import Install, make_install
 from support.left_texts import SESSIONS, snapshot
-from support.libraries import preview_turn, undo
+from support.libraries import preview_undo, undo
 from support.memories import Conflicts
 
 from zeroclaw_tui.curation.journal import RunningAction
@@ -107,8 +107,8 @@ async def test_a_chat_is_cleaned_while_the_agent_writes(place):
             assert agent.execute("PRAGMA integrity_check").fetchone() == ("ok",)
             assert not any(SECRET.encode() in file.read_bytes() for file in path.parent.iterdir())
             agent.execute("UPDATE sessions SET content = 'the agent wrote this' WHERE id = 1")
-            numbers = await library.trash.numbers_to_turn(outcome.action.number, "undo")
-            foreseen = await preview_turn(library, numbers)
+            numbers = await library.trash.numbers_to_reverse(outcome.action.number, "undo")
+            foreseen = await preview_undo(library, numbers)
             with pytest.raises(Conflicts):
                 await undo(library)
             undone = await undo(library, on_conflict="skip")

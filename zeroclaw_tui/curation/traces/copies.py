@@ -44,12 +44,11 @@ def _long(contents: Iterable[str]) -> list[str]:
 
 async def contents_of(library: Library, action: int) -> list[str]:
     """Read from the trash which contents a change deleted or replaced, except those restored by an undo."""
-
-    numbers = await library.trash.numbers_to_turn(action, "undo")
+    numbers = await library.trash.numbers_to_reverse(action, "undo")
 
     def read() -> list[str]:
         contents: dict[str, None] = {}
-        for change in library.trash.changes_to_turn(numbers):
+        for change in library.trash.changes_to_reverse(numbers):
             before, after = change.before, change.after
             if before is not None and before.table == MEMORIES:
                 content = before.entry().content
@@ -62,7 +61,7 @@ async def contents_of(library: Library, action: int) -> list[str]:
 
 async def entries_of(library: Library, plan: PurgePlan) -> list[MemoryEntry]:
     """Read every memory of a plan that still exists, with its full content."""
-    handles = [stamp.handle for stamp in plan.stamps]
+    handles = [version.handle for version in plan.versions]
     entries: list[MemoryEntry] = []
     for start in range(0, len(handles), _BATCH_ROWS):
         entries += await library.memory.rows(Query(ENTRIES, handles=handles[start : start + _BATCH_ROWS]))

@@ -173,7 +173,7 @@ class Comparison:
     """The count of each line of an agent in the notes, minus those read so far."""
 
     @classmethod
-    async def of(
+    async def prepare(
         cls, incoming: Incoming, memory: Memory, now: datetime, *, exists: bool = True, with_vectors: bool = False
     ) -> Comparison:
         """Prepare a comparison with an open store, or with a store like the missing one will be.

@@ -118,7 +118,7 @@ async def copy_memories(
     outcome = CopyOutcome(**{one.name: getattr(done, one.name) for one in fields(done)}, left=len(left_out))
     if done.cancelled:
         return outcome
-    comparison = await Comparison.of(incoming, library.memory, library.trash.now(), with_vectors=True)
+    comparison = await Comparison.prepare(incoming, library.memory, library.trash.now(), with_vectors=True)
     differing, differs = list[str](), 0
 
     def visit(one: Compared) -> None:

@@ -169,7 +169,7 @@ async def plan_transfer(
     on_progress: ProgressCallback | None,
 ) -> Plan:
     """Compare all incoming memories with the store. Raises Stopped if `on_progress` returns False."""
-    comparison = await Comparison.of(incoming, memory, now, exists=target.library is not None)
+    comparison = await Comparison.prepare(incoming, memory, now, exists=target.library is not None)
     lost, samples = Counter[str](), list[str]()
 
     def visit(one: Compared) -> None:
@@ -237,7 +237,7 @@ async def write_all(
     """Write incoming memories in batches, as one action; also returns the hashes of the skipped identities."""
     check_writable(library.memory)
     memory = library.memory
-    comparison = await Comparison.of(incoming, memory, library.trash.now())
+    comparison = await Comparison.prepare(incoming, memory, library.trash.now())
     new_keys, left_out = dict[str, str](), set[int]()
 
     def change_for(one: Compared) -> Change | None:

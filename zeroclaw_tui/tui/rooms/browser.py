@@ -264,7 +264,7 @@ class BrowserRoom(MemoriesRoom):
         if takes_all and not outcome.cancelled:
             self.rows.set_marks(())
         elif self.rows.marked.filter is None and not outcome.cancelled:
-            deleted = {stamp.id for stamp in plan.stamps} - {*outcome.changed}
+            deleted = {version.id for version in plan.versions} - {*outcome.changed}
             self.rows.set_marks(one for one in self.rows.marks if one not in deleted)
         if outcome.action is not None:
             self.run_background("copies", self._show_copies_left, library, outcome.action.number)

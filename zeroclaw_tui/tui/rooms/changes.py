@@ -25,7 +25,7 @@ from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform
 from zeroclaw_tui.tui.dialogs import confirmation, field_changes, yes_or_no
 from zeroclaw_tui.tui.format import relative_age
 from zeroclaw_tui.tui.rooms.listing import Listing
-from zeroclaw_tui.tui.store_room import StoreRoom, Turn, key_text
+from zeroclaw_tui.tui.store_room import Direction, StoreRoom, key_text
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.detail import with_difference
@@ -142,11 +142,11 @@ class ChangesRoom(Listing, StoreRoom):
 
     @changing
     async def action_undo(self, library: Library) -> None:
-        await self._turn(library, "undo")
+        await self._reverse(library, "undo")
 
     @changing
     async def action_redo(self, library: Library) -> None:
-        await self._turn(library, "redo")
+        await self._reverse(library, "redo")
 
     @changing
     async def action_empty(self, library: Library) -> None:
@@ -212,7 +212,7 @@ class ChangesRoom(Listing, StoreRoom):
         await super().after_change()
         await self.load_now()
 
-    async def _turn(self, library: Library, way: Turn) -> None:
+    async def _reverse(self, library: Library, way: Direction) -> None:
         """Undo or redo the change under the cursor; asks first if the cursor is on one of several rows."""
         line = self.table.selected
         if line is None:
@@ -224,7 +224,7 @@ class ChangesRoom(Listing, StoreRoom):
             question = yes_or_no(f"{verb} the whole change: {change.title}?", body, verb)
             if not await self.app.push_screen_wait(question):
                 return
-        await self.turn(library, way, change.number)
+        await self.reverse(library, way, change.number)
 
     async def about(self, line: Line) -> Content:
         """The diff and changed fields of a row, or the first rows of a change."""

@@ -442,8 +442,8 @@ class MemoriesRoom(StoreRoom):
         else:
             # The first recall of a big store shows keyword results before all vectors are read.
             is_big = self.page.counts is not None and self.page.counts.total > 20_000
-            words_first = is_big and not self._has_recalled and library.memory.about.rule is None
-            steps = recall_steps(library, library.trial(request), words_first=words_first)
+            keywords_first = is_big and not self._has_recalled and library.memory.about.rule is None
+            steps = recall_steps(library, library.trial(request), keywords_first=keywords_first)
         async with aclosing(steps):
             async for result in steps:
                 if get_current_worker().is_cancelled:

@@ -111,7 +111,7 @@ class CleanUp(UpkeepTab):
         if row is None:
             return
         finding = row.finding
-        versions = plan_merge([finding]).to_delete.stamps if finding.groups else finding.versions
+        versions = plan_merge([finding]).to_delete.versions if finding.groups else finding.versions
         wanted = dict.fromkeys(version.handle for version in versions)
         kind = {version.handle for version in finding.versions}
         is_marked = wanted.keys() <= marks
