@@ -323,7 +323,7 @@ class Inspector:
 
 def row(number: int, key: str, content: str, category: str = "core", **more: Any) -> Row:
     """Return the row of a memory of two months ago."""
-    return Row.of(memory(key, content, category, 60, number, **({"session_id": None} | more)))
+    return Row.from_entry(memory(key, content, category, 60, number, **({"session_id": None} | more)))
 
 
 class Trashed:

@@ -138,7 +138,7 @@ async def test_a_new_memory_gets_the_cursor_and_an_edited_one_stays_in_a_recall(
 async def changed(inspector: Inspector, key: str, content: str) -> None:
     """Edit a memory outside the browser, with an entry in the trash."""
     (entry,) = await entries_with_key(inspector.store, key)
-    await edit_memory(inspector.library, entry.id, Edit({"content": content}), Row.of(entry).fingerprint)
+    await edit_memory(inspector.library, entry.id, Edit({"content": content}), Row.from_entry(entry).fingerprint)
 
 
 async def content_of(inspector: Inspector, key: str) -> str:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         ProgressCallback,
         Row,
         RowVersion,
-        See,
+        RowVisitor,
     )
     from zeroclaw_tui.memory.recall import ScoredEntry
     from zeroclaw_tui.memory.statistics import CountField, Counts
@@ -157,7 +157,7 @@ class Memory(ABC):
             case "row":
                 read = await self._rows_of(entries)
             case "version":
-                read = await to_thread(lambda: [self.stamp_of(Row.of(entry)) for entry in entries])
+                read = await to_thread(lambda: [self.version_of(Row.from_entry(entry)) for entry in entries])
         found: Sequence[T] = read
         return found
 
@@ -175,7 +175,7 @@ class Memory(ABC):
         """Get the rows of loaded memories exactly as stored."""
         from zeroclaw_tui.memory.change import Row
 
-        return await to_thread(lambda: [Row.of(entry) for entry in entries])
+        return await to_thread(lambda: [Row.from_entry(entry) for entry in entries])
 
     async def count_up(self, filter: MemoryFilter, now: str, by: Sequence[CountField] = ()) -> Counts:
         """Count the memories that match a filter, in total and by the values of some fields.
@@ -218,19 +218,19 @@ class Memory(ABC):
         ok, facts = await self.health_check(), {"memories": await self.count()}
         return Health(ok, "answers" if ok else "does not answer", sentences(self.about.notices), facts)
 
-    async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
-        """Call `see` with every full row in the order of storing, including superseded ones unless a filter is given.
+    async def scan(self, visit: RowVisitor, filter: MemoryFilter | None = None) -> None:
+        """Call `visit` with every full row in the order of storing, including superseded ones unless a filter is given.
 
-        `see` may be called on another thread and must not keep the rows: contents can be many megabytes. An exception
-        in it ends the scan and is raised here; cancelling the await ends the scan too.
+        `visit` may run on another thread and must not store the rows: contents can be many megabytes. An exception in
+        `visit` ends the scan and is raised here; cancelling the await ends the scan too.
         """
         from zeroclaw_tui.backends.fallback import visit_rows
 
         entries = await self.rows(Query(ENTRIES, filter or EVERYTHING, OLDEST_STORED))
         for start in range(0, len(entries), 500):
-            await visit_rows(await self._rows_of(entries[start : start + 500]), see)
+            await visit_rows(await self._rows_of(entries[start : start + 500]), visit)
 
-    def stamp_of(self, row: Row) -> RowVersion:
+    def version_of(self, row: Row) -> RowVersion:
         """Compute the version of a row from `scan`, equal to that of a query for VERSIONS, without a query."""
         return row.entry().version(row.fingerprint)
 

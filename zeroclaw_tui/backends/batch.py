@@ -75,8 +75,8 @@ def _new_key(after: Row | Draft | Edit, key: str) -> str:
     return after.key if isinstance(after, Row) else key
 
 
-def _row(row: RowVersion | Row) -> Row:
-    return row if isinstance(row, Row) else Row.of(row)
+def _as_row(row: RowVersion | Row) -> Row:
+    return row if isinstance(row, Row) else Row.from_entry(row)
 
 
 class Batch:
@@ -91,7 +91,7 @@ class Batch:
         moving: Collection[str],
         agents: Sequence[RowChange],
     ) -> None:
-        """`moving` are the identities of rows that this batch deletes or whose key it changes."""
+        """`moving` are the identities of the rows that free their key: this batch deletes them or changes their key."""
         self.policy, self.writer, self.moving, self.agents = policy, writer, moving, agents
         self.journal: list[RowChange] = []
         """The changes for the journal, with new rows as planned."""
@@ -116,7 +116,7 @@ class Batch:
             identity = self.writer.identity(row)
             if identity not in self._now:
                 self._before[identity] = row
-                self._put(row)
+                self._place(row)
 
     def _current(self, row: RowVersion | Row) -> Row | None:
         """The planned row with the same identity."""
@@ -130,7 +130,7 @@ class Batch:
             self._add(await self.writer.read((), [key]))
         return list(self._by_key[key].values())
 
-    def _put(self, row: Row) -> str:
+    def _place(self, row: Row) -> str:
         """Add a row and return its identity; another row that still has it loses it later."""
         identity = self.writer.identity(row)
         before = self._now.get(identity)
@@ -160,7 +160,7 @@ class Batch:
         if self._by_key[owner, row.key]:
             return False
         new = self.writer.restored_row(row, None, owner, new_id=False)
-        self._do(None, new, change)
+        self._replace(None, new, change)
         if not self.writer.keys_are_unique:
             self.handled.add(self.writer.identity(new))
         return True
@@ -179,72 +179,72 @@ class Batch:
             await self._plan_edit(change.before, change.after, change)
 
     async def _plan_draft(self, draft: Draft, change: Change, owner: str | None) -> None:
-        holders = await self._holders((owner, draft.key))
+        holders = await self._key_holders((owner, draft.key))
         is_expected = not holders or (change.before is not None and self._is_expected(holders[0], change.before))
         if not is_expected and self.policy.on_conflict != "overwrite":
-            self._conflict(self.writer.new_row(draft, None, owner), holders[0], "key exists", change)
+            self._add_conflict(self.writer.new_row(draft, None, owner), holders[0], "key exists", change)
             return
         for other in holders[1:]:
-            self._do(other, None)
+            self._replace(other, None)
         existing = holders[0] if holders else None
-        self._do(existing, self.writer.new_row(draft, existing, owner), change)
+        self._replace(existing, self.writer.new_row(draft, existing, owner), change)
 
     async def _plan_edit(self, before: RowVersion | Row, edit: Edit, change: Change) -> None:
         row = self._current(before)
         if row is None or not self._is_expected(row, before):
-            self._conflict(_row(before), row, "deleted" if row is None else "changed", change)
+            self._add_conflict(_as_row(before), row, "deleted" if row is None else "changed", change)
             return
         is_same = bool(edit.values) and all(row.values.get(name) == value for name, value in edit.values.items())
         new = row if is_same else self.writer.edited_row(row, edit)
-        holders = await self._holders((self.writer.owner(row), new.key), row) if new.key != row.key else []
+        holders = await self._key_holders((self.writer.owner(row), new.key), row) if new.key != row.key else []
         if new is row:
-            self._leave(change, row)
+            self._write_nothing(change, row)
         elif holders:
-            self._conflict(new, holders[0], "key exists", change)
+            self._add_conflict(new, holders[0], "key exists", change)
         else:
-            self._do(row, new, change)
+            self._replace(row, new, change)
 
     def _plan_delete(self, before: RowVersion | Row, change: Change) -> None:
         row = self._current(before)
         is_simulated = self._is_simulated(before)
         if row is None and not is_simulated:
-            self._leave(change, None)
+            self._write_nothing(change, None)
         elif row is None or is_simulated or self._is_expected(row, before):
-            self._do(row or _row(before), None, change)
+            self._replace(row or _as_row(before), None, change)
         elif self.policy.on_conflict == "overwrite":
-            self._conflict(_row(before), row, "changed")
-            self._do(row, None, change, replaces=True)
+            self._add_conflict(_as_row(before), row, "changed")
+            self._replace(row, None, change, replaces=True)
         elif self.policy.on_conflict == "rename":
-            self._conflict(_row(before), row, "changed")
+            self._add_conflict(_as_row(before), row, "changed")
             key = repr(one_line(before.key))
             self.writer.notes[f"{key} changed since it was stored, so it stays as it is now."] = None
-            self._leave(change, row)
+            self._write_nothing(change, row)
         else:
-            self._conflict(_row(before), row, "changed", change)
+            self._add_conflict(_as_row(before), row, "changed", change)
 
     async def _plan_row(self, wanted: Row, change: Change, owner: str | None) -> None:
         """Plan to write a row exactly as given, for undo and imports."""
         own = self._current(wanted)
         if own is not None and self.writer.same(own, wanted):
-            self._leave(change, own)
+            self._write_nothing(change, own)
             return
         source = own if change.before is None else self._current(change.before)
-        holders = await self._holders((owner, wanted.key), own, source)
-        if own is not None and source is not own and not self._leaves(own):
+        holders = await self._key_holders((owner, wanted.key), own, source)
+        if own is not None and source is not own and not self._frees_key(own):
             # The row is to replace another one, but exists already.
             holders.insert(0, own)
         reason = self._obstacle(change, source, holders)
         existing = holders[0] if reason == "key exists" else source
         if reason is not None and self.policy.on_conflict in ("refuse", "skip"):
-            self._conflict(wanted, existing, reason, change)
+            self._add_conflict(wanted, existing, reason, change)
             return
         if reason is not None:
-            self._conflict(wanted, existing, reason)
+            self._add_conflict(wanted, existing, reason)
         if reason is None or self.policy.on_conflict == "overwrite":
             for holder in holders if reason is not None else ():
-                self._do(holder, None)
+                self._replace(holder, None)
             row = self.writer.restored_row(wanted, source, owner, new_id=False)
-            self._do(source, row, change, replaces=reason in ("changed", "deleted"))
+            self._replace(source, row, change, replaces=reason in ("changed", "deleted"))
         else:
             key = await self._free_key(wanted.key, owner)
             if key != wanted.key:
@@ -253,7 +253,7 @@ class Batch:
             is_separate = reason == "changed"
             replaced = None if is_separate else source
             row = self.writer.restored_row(wanted, replaced, owner, new_id=is_separate and source is not None)
-            self._do(replaced, row, change, replaces=is_separate)
+            self._replace(replaced, row, change, replaces=is_separate)
         if not self.writer.keys_are_unique:
             # Restore all of several rows that had the same key.
             self.handled.add(self.writer.identity(row))
@@ -269,15 +269,15 @@ class Batch:
                 return "changed"
         return "key exists" if holders else None
 
-    async def _holders(self, key: OwnedKey, *own: Row | None) -> list[Row]:
+    async def _key_holders(self, key: OwnedKey, *own: Row | None) -> list[Row]:
         """The rows that have a key needed by another row, and do not lose it in this batch."""
         ignored = {self.writer.identity(row) for row in own if row is not None} | self.policy.handled
         if not self.writer.keys_are_unique:
             ignored |= self.handled
         found = await self._with_key(key)
-        return [row for row in found if self.writer.identity(row) not in ignored and not self._leaves(row)]
+        return [row for row in found if self.writer.identity(row) not in ignored and not self._frees_key(row)]
 
-    def _leaves(self, row: Row) -> bool:
+    def _frees_key(self, row: Row) -> bool:
         """Whether a later change of this batch deletes a row or changes its key."""
         identity = self.writer.identity(row)
         return identity in self.moving and identity not in self._placed
@@ -300,7 +300,7 @@ class Batch:
             return expected.state == self.writer.state_of(row) or expected.state == row.fingerprint
         return self.writer.same(row, expected)
 
-    def _do(
+    def _replace(
         self,
         existing: Row | None,
         new: Row | None,
@@ -315,14 +315,14 @@ class Batch:
             self._drop(existing)
             self._changed[self.writer.identity(existing)] = None
         if new is not None:
-            identity = self._put(new)
+            identity = self._place(new)
             self._placed.add(identity)
             self.tally.rows.append(new)
             self._changed[identity] = None
         if self.policy.dry_run:
             self.handled.update(self.writer.identity(row) for row in (existing, new) if row is not None)
 
-    def _leave(self, change: Change, row: Row | None) -> None:
+    def _write_nothing(self, change: Change, row: Row | None) -> None:
         """Plan no write. A change that is already undone is journaled too, so that the trash marks it as undone and
         has its row."""
         target = change.target
@@ -334,13 +334,12 @@ class Batch:
         if row is not None:
             self.tally.rows.append(row)
 
-    def _conflict(self, wanted: Row, existing: Row | None, reason: Reason, left_out: Change | None = None) -> None:
+    def _add_conflict(self, wanted: Row, existing: Row | None, reason: Reason, skipped: Change | None = None) -> None:
         """Record a row that differs from the expected one, and the change that is skipped because of it."""
-        skipped = None
-        if left_out is not None:
-            skipped = (left_out.target or wanted).id
-            self.conflicting |= set() if left_out.before is None else {self.writer.identity(left_out.before)}
-        self.tally.add_conflict(RowConflict(wanted, existing, reason), skipped=skipped)
+        if skipped is not None and skipped.before is not None:
+            self.conflicting.add(self.writer.identity(skipped.before))
+        skipped_id = None if skipped is None else (skipped.target or wanted).id
+        self.tally.add_conflict(RowConflict(wanted, existing, reason), skipped=skipped_id)
 
     def net_changes(self) -> list[RowChange]:
         """The net change of each row of the batch."""

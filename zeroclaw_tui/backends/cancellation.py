@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.memory.change import ProgressCallback
 
-Answer = TypeVar("Answer")
+T = TypeVar("T")
 
 
 class CancellableTask:
@@ -36,7 +36,7 @@ class CancellableTask:
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
 
-    async def run(self, work: Callable[[], Answer]) -> Answer:
+    async def run(self, work: Callable[[], T]) -> T:
         """Run `work` and return its result."""
         self.ending = running = asyncio.get_running_loop().run_in_executor(None, work)
         return await wait_until_done(running, self.cancel)
@@ -66,7 +66,7 @@ class CancellableTask:
                 self._connection = None
 
 
-async def run_cancellable(work: Callable[..., Answer], *arguments: Any) -> Answer:
+async def run_cancellable(work: Callable[..., T], *arguments: Any) -> T:
     """Run `work(*arguments, task)` on a thread and return its result; cancelling the await cancels the task."""
     task = CancellableTask()
     return await task.run(lambda: work(*arguments, task))
@@ -84,7 +84,7 @@ class ReadWorkerPool:
         self._idle: list[tuple[FileIdentity | None, ReadOnlyConnection]] = []
         self._is_closed = False
 
-    async def run(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` and return its result; cancelling the await interrupts its statement.
 
         Raises subclasses of InspectorError, and SearchInterrupted if the pool is stopped or closed.
@@ -93,7 +93,7 @@ class ReadWorkerPool:
             raise SearchInterrupted
         task = CancellableTask()
 
-        def read() -> Answer:
+        def read() -> T:
             file, connection = self._connection()
             try:
                 with translate_sqlite_errors(self._path), task.interrupting(connection):
@@ -143,7 +143,7 @@ class ReadWorkerPool:
         self._idle.clear()
 
 
-async def read_in_thread(path: Path, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+async def read_in_thread(path: Path, work: Callable[[sqlite3.Connection], T]) -> T:
     """Run `work` with a read-only connection to a database. Raises subclasses of InspectorError."""
     reads = ReadWorkerPool(path)
     try:
@@ -152,7 +152,7 @@ async def read_in_thread(path: Path, work: Callable[[sqlite3.Connection], Answer
         await reads.close()
 
 
-async def wait_until_done(running: asyncio.Future[Answer], stop: Callable[[], None]) -> Answer:
+async def wait_until_done(running: asyncio.Future[T], stop: Callable[[], None]) -> T:
     """Give the result of work that must not be abandoned: if cancelled, call `stop` and wait until the work ends."""
     cancelled: asyncio.CancelledError | None = None
     while not running.done():

@@ -10,11 +10,11 @@ import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.matching import require_unique_ids
 from zeroclaw_tui.backends.writing import OwnedKey, RowWriter
-from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, RowVersion, See, Value
+from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, RowVersion, RowVisitor, Value
 from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import ENTRIES, MemoryFilter, Query
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.scoring.neighbours import Near
     from zeroclaw_tui.scoring.profiles import Trial
 
-T = TypeVar("T")
+Scan = Callable[[RowVisitor, MemoryFilter], Awaitable[None]]
 _OPTIONAL_FIELDS = {
     "session_id": "sessions",
     "namespace": "namespaces",
@@ -38,17 +38,17 @@ _OPTIONAL_FIELDS = {
 """Fields that may be lost when writing through the trait, with their names in `why_not`."""
 
 
-async def nearest_by_words(scan: Callable[[See, MemoryFilter], Awaitable[None]], text: str, limit: int) -> Near:
+async def nearest_by_words(scan: Scan, text: str, limit: int) -> Near:
     """Find the current memories that share the rarest words with a text."""
     from zeroclaw_tui.scoring.neighbours import RareWords, compared_text_of
 
     words = RareWords()
 
-    def see(row: Row) -> None:
+    def add(row: Row) -> None:
         content = as_text(row.values.get("content"))
         words.add(row.id if row.handle is None else row.handle, compared_text_of(row.key, content))
 
-    await scan(see, MemoryFilter())
+    await scan(add, MemoryFilter())
     return await asyncio.to_thread(words.nearest, text, limit)
 
 
@@ -83,18 +83,18 @@ def ignored_parts(request: RecallRequest, why_not: Mapping[str, str]) -> list[st
     return [why_not[name] for name, value in asked.items() if value and name in why_not]
 
 
-async def visit_rows(rows: Iterable[Row], see: See) -> None:
-    """Call `see` with each row, on a thread that also iterates over the rows; cancelling the await ends it."""
+async def visit_rows(rows: Iterable[Row], visit: RowVisitor) -> None:
+    """Call `visit` with each row, on a thread that also iterates over the rows; cancelling the await ends it."""
     stop = threading.Event()
 
-    def visit() -> None:
+    def visit_until_stopped() -> None:
         for row in rows:
             if stop.is_set():
                 return
-            see(row)
+            visit(row)
 
     try:
-        await asyncio.to_thread(visit)
+        await asyncio.to_thread(visit_until_stopped)
     finally:
         stop.set()
 
@@ -123,7 +123,7 @@ class TraitWriter(RowWriter):
                     f"Several memories have the key {key!r}, and {self._store.name} writes by the key alone.",
                     hint="The program that stored them can change one of them.",
                 )
-        return map(Row.of, found)
+        return map(Row.from_entry, found)
 
     def identity(self, row: RowVersion | Row) -> str:
         return row.key
@@ -137,7 +137,7 @@ class TraitWriter(RowWriter):
         entry = draft.entry(draft.key)
         if existing is not None:
             entry = replace(entry, id=existing.id, timestamp=str(existing.values["created_at"]))
-        return Row.of(entry)
+        return Row.from_entry(entry)
 
     def edited_row(self, row: Row, edit: Edit) -> Row:
         if not edit.values:

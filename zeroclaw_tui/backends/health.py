@@ -94,6 +94,6 @@ class ExpiredRow:
 
     category: str
     is_over_budget: bool
-    stamp: RowVersion
+    version: RowVersion
     date: str
     excerpt: str

@@ -78,7 +78,7 @@ class InMemoryWriter(RowWriter):
 
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:
         ids, wanted = {row.id for row in rows}, {key for _, key in keys}
-        return [Row.of(one) for one in self._memory.entries.values() if one.id in ids or one.key in wanted]
+        return [Row.from_entry(one) for one in self._memory.entries.values() if one.id in ids or one.key in wanted]
 
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
         now = self._memory.clock().isoformat()
@@ -86,14 +86,14 @@ class InMemoryWriter(RowWriter):
         if existing is not None:
             old = existing.entry()
             entry = replace(entry, id=old.id, timestamp=old.timestamp)
-        return Row.of(entry)
+        return Row.from_entry(entry)
 
     def edited_row(self, row: Row, edit: Edit) -> Row:
         values = {**row.values, **edit.values, "updated_at": self._memory.clock().isoformat()}
-        return Row.of(replace(row, values=values).entry())
+        return Row.from_entry(replace(row, values=values).entry())
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
-        return Row.of(replace(row.entry(), id=str(uuid.uuid4())) if new_id else row.entry())
+        return Row.from_entry(replace(row.entry(), id=str(uuid.uuid4())) if new_id else row.entry())
 
     async def prepare(self, rows: Sequence[Row]) -> Mapping[str, Row]:
         return {row.id: replace(row, handle=self._memory.number_of(row.id)) for row in rows}

@@ -129,7 +129,7 @@ def _row_of(key: str, data: bytes) -> Row:
     document = parse_document(key, data)
     if document is None:
         raise _not_a_memory(key)
-    return Row.of(document)
+    return Row.from_entry(document)
 
 
 def _not_a_memory(key: str) -> Refused:
@@ -348,7 +348,7 @@ class RedisWriter(RowWriter):
         return _as_document(one).fingerprint == _as_document(other).fingerprint
 
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
-        ignored = [*draft.named, *(["session_id"] if draft.session_id else ()), *(["agents"] if draft.agent else ())]
+        ignored = [*draft.explicit, *(["session_id"] if draft.session_id else ()), *(["agents"] if draft.agent else ())]
         self.notes |= {WHY_NOT[name]: None for name in ignored}
         if existing is not None:
             return with_values(existing, content=draft.content, category=draft.category)

@@ -115,7 +115,7 @@ class TableWriter(RowWriter):
 
     def check(self, after: Draft | Edit) -> None:
         """Raise Refused for a field that the table has no column for."""
-        names = [*(after.named if isinstance(after, Draft) else after.values)]
+        names = [*(after.explicit if isinstance(after, Draft) else after.values)]
         if isinstance(after, Draft):
             names += ["session_id"] if after.session_id is not None else []
             names += ["agents"] if after.agent is not None else []
@@ -161,7 +161,7 @@ class TableWriter(RowWriter):
 
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
         """Make the row as ZeroClaw does; a replaced row keeps its id, its position and its time of creation."""
-        values = {"content": draft.content, "category": draft.category, **self._as_stored(draft.named)}
+        values = {"content": draft.content, "category": draft.category, **self._as_stored(draft.explicit)}
         if "session_id" in self.columns:
             values["session_id"] = self.session_stored(draft.session_id)
         data = self._usable_vector(draft.vector)

@@ -208,7 +208,7 @@ class _Check:
         self._found: dict[FindingKind, list[Sample]] = {kind: [] for kind in KINDS}
 
     def visit(self, row: Row) -> None:
-        version, value = self._library.memory.stamp_of(row), row.values.get
+        version, value = self._library.memory.version_of(row), row.values.get
         content = as_text(value("content"))
         sample = Sample(version, content[:_MAX_HEAD])
         # Recall hides superseded memories, whose newer copy is often the memory that replaced them.

@@ -241,7 +241,7 @@ async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
     if retention.cutoffs or retention.budgets:
         expired = [] if library.memory.about.path is None else await require_database(library.memory).expired(retention)
         for row in expired:
-            rule, version = f"{row.category} {'budget' if row.is_over_budget else 'rows'}", row.stamp
+            rule, version = f"{row.category} {'budget' if row.is_over_budget else 'rows'}", row.version
             facts = (rule, version.key, row.date, version.size)
             items.append(HygieneItem(f"row:{version.id}", *facts, excerpt=row.excerpt, version=version))
         brain, path = external.canonical(install.root / "memory" / "brain.db"), library.memory.about.path

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, new_file, status_of
 from zeroclaw_tui.memory.entry import as_text
@@ -26,7 +26,6 @@ from zeroclaw_tui.memory.errors import (
 )
 from zeroclaw_tui.memory.text import is_unicode, one_line
 
-Answer = TypeVar("Answer")
 FileIdentity = tuple[int, int]
 """Device and inode: a file that replaces another one at the same path has a different identity."""
 

@@ -69,7 +69,7 @@ class Row:
         return sum([len(one) if type(one) is str and one.isascii() else _size(one) for one in self.values.values()])
 
     @classmethod
-    def of(cls, entry: MemoryEntry) -> Row:
+    def from_entry(cls, entry: MemoryEntry) -> Row:
         """Make the row of a memory with its full content, with the names of ZeroClaw's columns."""
         return cls(entry.id, entry.columns(), entry.handle, entry.agent)
 
@@ -120,8 +120,8 @@ class Journal(Protocol):
 ProgressCallback = Callable[[int], bool]
 """Called with the number of processed changes, on any thread; returns False to stop before the next batch."""
 
-See = Callable[[Row], None]
-"""Called with one row; must not keep it."""
+RowVisitor = Callable[[Row], None]
+"""Called with one row, which it must not store: the contents of all rows may be larger than the memory."""
 
 OnConflict = Literal["refuse", "skip", "overwrite", "rename"]
 """How `apply` handles a row that differs from the one its change expects: write nothing of the set, skip the row,
@@ -162,7 +162,7 @@ class Draft:
     """The vector of its content, if the store does not compute it itself."""
 
     @property
-    def named(self) -> dict[str, Value]:
+    def explicit(self) -> dict[str, Value]:
         """The explicit values of the fields that have defaults in a store."""
         stated = {name: getattr(self, name) for name in ("namespace", "importance", "pinned")}
         return {name: value for name, value in stated.items() if value is not None}

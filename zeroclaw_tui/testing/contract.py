@@ -178,7 +178,7 @@ class MemoryContract(Contract):
         shown, seen, expected = list[Row](), list[Row](), await versions(memory, EVERYTHING)
         wanted = MemoryFilter(category=(expected[0].category,))
         await memory.scan(seen.append, wanted)
-        assert [memory.stamp_of(row) for row in seen] == await versions(memory, wanted)
+        assert [memory.version_of(row) for row in seen] == await versions(memory, wanted)
 
         def refuse(row: Row) -> None:
             seen.append(row)
@@ -188,12 +188,12 @@ class MemoryContract(Contract):
         await raises(memory.scan(refuse), Refused)
         assert len(seen) == 1
         await memory.scan(shown.append)
-        assert [memory.stamp_of(row) for row in shown] == expected
-        whole = [await whole_entry(memory, stamp.handle) for stamp in expected]
+        assert [memory.version_of(row) for row in shown] == expected
+        whole = [await whole_entry(memory, version.handle) for version in expected]
         assert [row.entry().content for row in shown] == [entry.content for entry in whole]
-        stored = await memory.rows(Query(ROWS, handles=[stamp.handle for stamp in expected]))
+        stored = await memory.rows(Query(ROWS, handles=[version.handle for version in expected]))
         no_id = "00000000-0000-4000-8000-000000000000"
-        assert stored == await memory.rows(Query(ROWS, ids=[*(stamp.id for stamp in expected), no_id]))
+        assert stored == await memory.rows(Query(ROWS, ids=[*(version.id for version in expected), no_id]))
 
     async def test_reading_changes_nothing_and_health_has_a_summary_and_facts(self, memory: Memory) -> None:
         before, health = (await memory.count(), await memory.version()), await memory.health()
@@ -507,13 +507,13 @@ class ReadOnlyContract(CapabilityContract):
 
     async def test_every_write_is_refused_with_a_reason(self, memory: Memory) -> None:
         assert "write" in memory.why_not
-        before, stamps = await state_of(memory), await versions(memory, EVERYTHING)
+        before, stored = await state_of(memory), await versions(memory, EVERYTHING)
         for operation in (
             memory.store("contract_key", "contract content", "core"),
             create(memory, Draft("contract_key", "contract content")),
-            delete(memory, stamps),
+            delete(memory, stored),
             memory.apply((), None, dry_run=True),
-            *(edit(memory, stamp, {"content": "other"}) for stamp in stamps[:1]),
+            *(edit(memory, version, {"content": "other"}) for version in stored[:1]),
         ):
             await raises(operation, Refused)
         assert await state_of(memory) == before

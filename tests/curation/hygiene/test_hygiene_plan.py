@@ -205,7 +205,7 @@ async def test_the_plan_has_the_rows_that_zeroclaw_would_delete(tmp_path_factory
     budgets = {"core": Budget(budget[0], budget[1]), "daily": Budget(budget[2])}
     retention = Retention(cutoffs, budgets, order="oldest" if oldest else "value")
     async with opened_memory(SqliteMemory(path)) as memory:
-        found = {row.stamp.id for row in await require_database(memory).expired(retention)}
+        found = {row.version.id for row in await require_database(memory).expired(retention)}
     everything = [{"id": f"id-{at:03d}", **values} for at, values in enumerate(rows)]
     assert found == {found["id"] for found in everything} - {found["id"] for found in rows_left(everything, retention)}
 

@@ -56,7 +56,7 @@ def test_a_real_snapshot_is_read_as_zeroclaws_hydration_read_it(version, tmp_pat
 @example(rows=[("k", "a\n---\nb"), ("k", "a")])
 @example(rows=[("k", "a\n### 🔑 `other`\nb"), ("other", "c")])
 def test_the_reported_losses_are_exactly_those_of_zeroclaws_format(rows):
-    memories = [Row.of(entry(key, content, id=str(at))) for at, (key, content) in enumerate(rows)]
+    memories = [Row.from_entry(entry(key, content, id=str(at))) for at, (key, content) in enumerate(rows)]
     written = [row.entry() for row in memories if can_be_written(row)]
     read = {found.key: found.values["content"] for found in read_snapshot(snapshot_text(written, NOW)).rows}
     whole = [(key, content) for at, (key, content) in enumerate(rows) if key not in dict(rows[:at])]

@@ -44,7 +44,7 @@ from zeroclaw_tui.memory.change import (
     ProgressCallback,
     Row,
     RowVersion,
-    See,
+    RowVisitor,
     Value,
 )
 from zeroclaw_tui.memory.days import moment, parse_day
@@ -178,7 +178,7 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
         ok = exists and not notes.problems
         return Health(ok, "answers" if ok else "has files that cannot be read", findings, facts)
 
-    def stamp_of(self, row: Row) -> RowVersion:
+    def version_of(self, row: Row) -> RowVersion:
         return version_of_line(row.entry())
 
     async def _state(self) -> object:
@@ -187,10 +187,10 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
     async def _load(self) -> Notes:
         return await asyncio.to_thread(lambda: read_notes(find_files(self._folders)))
 
-    async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
-        """Call `see` with the fields of every memory, without the bytes of its line and its position in the file."""
+    async def scan(self, visit: RowVisitor, filter: MemoryFilter | None = None) -> None:
+        """Call `visit` with the fields of every memory, without the bytes of its line and its position in the file."""
         entries = await self.rows(Query(ENTRIES, filter or EVERYTHING, OLDEST_STORED))
-        await visit_rows(map(Row.of, entries), see)
+        await visit_rows(map(Row.from_entry, entries), visit)
 
     async def _rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
         """Get the lines of these memories with their exact bytes; `line` is the position in the file, from 0."""

@@ -336,7 +336,7 @@ class LineEditor:
         if is_there or (after is None and existing is None):
             self._outcome.tally.already.append(expected.id)
             return
-        wanted = expected if isinstance(expected, Row) else Row.of(expected)
+        wanted = expected if isinstance(expected, Row) else Row.from_entry(expected)
         can_restore = isinstance(after, Row) and on_conflict in ("overwrite", "rename")
         self._outcome.add_conflict(wanted, existing, skipped=not can_restore)
         if isinstance(after, Row) and can_restore:

@@ -46,7 +46,7 @@ from zeroclaw_tui.backends.sql.select import Select
 from zeroclaw_tui.backends.sql.store import SqlMemory
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.memory_config import MemoryConfig, shown
-from zeroclaw_tui.memory.change import Row, RowVersion, See
+from zeroclaw_tui.memory.change import Row, RowVersion, RowVisitor
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, Refused, UsageError
 from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter
@@ -240,7 +240,7 @@ class PostgresMemory(SqlMemory):
     async def agent_aliases(self) -> Mapping[str, str]:
         return self.table.agents
 
-    def stamp_of(self, row: Row) -> RowVersion:
+    def version_of(self, row: Row) -> RowVersion:
         return row.entry().version(state_of(row))
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
@@ -267,19 +267,19 @@ class PostgresMemory(SqlMemory):
         found = await search.recall(self.connections, self.table, wanted, trial.profile, vector)
         return own_evidence(trial, found, depth)
 
-    async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
-        """Call `see` with every row and all its columns, on a thread, from one snapshot."""
+    async def scan(self, visit: RowVisitor, filter: MemoryFilter | None = None) -> None:
+        """Call `visit` with every row and all its columns, on a thread, from one snapshot."""
         table = self.table
         select = await self.select(EVERYTHING if filter is None else filter)
         statement = select.statement(table.stored_columns, f"ORDER BY m.{table.updated}, m.id")
 
-        def visit(records: Sequence[Any]) -> None:
+        def visit_all(records: Sequence[Any]) -> None:
             for record in records:
-                see(table.stored_row(record))
+                visit(table.stored_row(record))
 
         async with self.connections.reading(seconds=PASS_SECONDS) as connection:
             async for records in in_batches(connection, statement, select.values, _WHOLE_ROWS_AT_ONCE, PASS_SECONDS):
-                await asyncio.to_thread(visit, records)
+                await asyncio.to_thread(visit_all, records)
 
     async def version(self) -> int | None:
         """Changes when any program writes to the table, or adds a column or an agent.

@@ -16,10 +16,10 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.about import About, Notice, key_and_content
-from zeroclaw_tui.backends.base import ReloadedMemory, SearchedMemory, check_writable
+from zeroclaw_tui.backends.base import ReloadedMemory, SearchedMemory, T, check_writable
 from zeroclaw_tui.backends.fallback import ignored_parts
 from zeroclaw_tui.backends.loaded import Loaded, order_by_time
 from zeroclaw_tui.backends.matching import matches, sort_key
@@ -53,8 +53,6 @@ from zeroclaw_tui.scoring.profiles import OwnRule, ScoringProfile, Trial, parse_
 
 if TYPE_CHECKING:
     import numpy as np
-
-T = TypeVar("T")
 
 STAGE = "qdrant"
 MAX_LOADED = 50_000
@@ -203,10 +201,10 @@ class QdrantWriter(RowWriter):
         return all(left.get(name) == right.get(name) for name in ("id", *_FIELDS, _OTHER_FIELDS))
 
     def state_of(self, row: Row) -> str:
-        return Row.of(replace(row.entry(), embedding_dimensions=self._dimensions)).fingerprint
+        return Row.from_entry(replace(row.entry(), embedding_dimensions=self._dimensions)).fingerprint
 
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
-        self.notes |= {WHY_NOT[name]: None for name in draft.named}
+        self.notes |= {WHY_NOT[name]: None for name in draft.explicit}
         values: dict[str, Value] = {
             "key": draft.key,
             "content": draft.content,
@@ -497,9 +495,9 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
                 raise
             return Counts(await self._client.count_points(conditions))
 
-    def stamp_of(self, row: Row) -> RowVersion:
+    def version_of(self, row: Row) -> RowVersion:
         entry = self._entry(row)
-        return entry.version(Row.of(entry).fingerprint)
+        return entry.version(Row.from_entry(entry).fingerprint)
 
     async def as_stored(self, rows: Sequence[Row]) -> Sequence[Row]:
         check_writable(self)

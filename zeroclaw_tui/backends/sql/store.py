@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.base import RowMemory, SearchedMemory
+from zeroclaw_tui.backends.base import RowMemory, SearchedMemory, T
 from zeroclaw_tui.backends.sql.select import Select
 from zeroclaw_tui.memory.entry import Handle, as_text
 from zeroclaw_tui.memory.query import EVERYTHING, HANDLES, MemoryFilter, Query, Superseded
@@ -15,8 +15,6 @@ from zeroclaw_tui.memory.query import EVERYTHING, HANDLES, MemoryFilter, Query, 
 if TYPE_CHECKING:
     from zeroclaw_tui.memory.change import Row
     from zeroclaw_tui.memory.statistics import CountField, Counts
-
-T = TypeVar("T")
 
 NAME_BATCH_SIZE = 2000
 """The maximum number of ids or keys in one statement."""

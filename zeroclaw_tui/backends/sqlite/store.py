@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from sqlite3 import Connection
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import aiosqlite
 
 from zeroclaw_tui.backends.about import About, Notice
-from zeroclaw_tui.backends.base import Entries, check_writable
+from zeroclaw_tui.backends.base import Entries, T, check_writable
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool, run_cancellable, wait_until_done
 from zeroclaw_tui.backends.sql.select import Select, first_value
 from zeroclaw_tui.backends.sql.store import SqlMemory
@@ -46,12 +46,10 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.upkeep import Upkeep
     from zeroclaw_tui.backends.writing import Work
     from zeroclaw_tui.config.memory_config import MemoryConfig
-    from zeroclaw_tui.memory.change import Row, RowVersion, See
+    from zeroclaw_tui.memory.change import Row, RowVersion, RowVisitor
     from zeroclaw_tui.scoring.evidence import Evidence
     from zeroclaw_tui.scoring.neighbours import Near
     from zeroclaw_tui.scoring.profiles import Trial
-
-T = TypeVar("T")
 
 _FOLDER_READ_ONLY = "The directory of the database is read-only."
 _TAKEN_BACK = "A program ended in the middle of a write to this database. The unfinished write was rolled back."
@@ -225,7 +223,7 @@ class SqliteMemory(SqlMemory):
             return {}
         return {as_text(owner): as_text(alias) for owner, alias in await self._fetch("SELECT id, alias FROM agents")}
 
-    def stamp_of(self, row: Row) -> RowVersion:
+    def version_of(self, row: Row) -> RowVersion:
         return row.entry().version(state_of(row))
 
     async def version(self) -> int | None:
@@ -277,21 +275,21 @@ class SqliteMemory(SqlMemory):
             raise Refused(f"Several agents have the key {key!r}: {names}.", hint="Name the agent, or the id.")
         return await super().forget(key)
 
-    async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
-        """Call `see` with every row and all its columns, on a thread, from one snapshot; `embedding` is the vector."""
+    async def scan(self, visit: RowVisitor, filter: MemoryFilter | None = None) -> None:
+        """Call `visit` with every row and all its columns on a thread, from one snapshot; `embedding` is the vector."""
         from zeroclaw_tui.backends.sqlite.table import RawTable
 
         select = await self.select(filter or EVERYTHING)
 
-        def look(connection: Connection) -> None:
+        def visit_all(connection: Connection) -> None:
             connection.execute("BEGIN")
             chosen = f"rowid IN ({select.statement('m.rowid')})" if select.conditions else "1"
             for row in RawTable(connection).where(f"{chosen} ORDER BY rowid", select.values):
-                see(row)
+                visit(row)
                 # Release it before the next one is read, because both can be many megabytes.
                 del row
 
-        await self._find(look, select.filter)
+        await self._find(visit_all, select.filter)
 
     async def _connected(self) -> tuple[aiosqlite.Connection, str | None, str]:
         """Open a connection on its own thread; return it with its notice, and a sentence about a rollback."""

@@ -17,7 +17,6 @@ from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import Corrupt, DiskFull, InspectorError, Refused, Unreadable
 from zeroclaw_tui.scoring.profiles import ALL_COLUMNS
 
-Answer = TypeVar("Answer")
 T = TypeVar("T")
 
 AMONG = "rowid IN (SELECT value FROM json_each(?))"

@@ -355,7 +355,7 @@ async def _memories(library: Library, matcher: TextMatcher, ids: frozenset[str])
 
     def visit(row: Row) -> None:
         if row.id in ids or _has_text(matcher, row, only):
-            found.append(memory.stamp_of(row))
+            found.append(memory.version_of(row))
 
     await memory.scan(visit)
     return tuple(found)
