@@ -143,7 +143,7 @@ def test_an_unexpected_exception_is_reported_in_one_sentence(install: Path) -> N
     code = (
         "import sys, zeroclaw_tui.cli.verbs as m\n"
         "def broken(given): raise KeyError('secret memory text')\n"
-        "m.answer = broken\n"
+        "m.run_verb = broken\n"
         "from zeroclaw_tui.cli.main import zeroclaw\n"
         "sys.argv = ['zeroclaw', 'memory', 'list']\n"
         "sys.exit(zeroclaw())\n"
@@ -167,7 +167,7 @@ def test_ctrl_c_exits_with_130(install: Path) -> None:
     code = (
         "import sys, os, signal, asyncio, zeroclaw_tui.cli.verbs as m\n"
         "async def slow(given): os.kill(os.getpid(), signal.SIGINT); await asyncio.sleep(60)\n"
-        "m._answer = slow\n"
+        "m._run = slow\n"
         "from zeroclaw_tui.cli.main import zeroclaw\n"
         "sys.argv = ['zeroclaw', 'memory', 'list']\n"
         "sys.exit(zeroclaw())\n"

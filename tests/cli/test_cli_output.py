@@ -14,13 +14,13 @@ from rich.cells import cell_len
 from support.memories import MemoryEntry
 
 from zeroclaw_tui.cli.entries import entry_lines, list_lines
-from zeroclaw_tui.cli.output import document, write_lines
+from zeroclaw_tui.cli.output import print_document, write_lines
 from zeroclaw_tui.memory.hidden_text import hidden_runs
 from zeroclaw_tui.memory.text import cells, cut
 
 
 def _printed(capfdbinary: pytest.CaptureFixture[bytes], value: object, *, compact: bool = False) -> bytes:
-    document(value, compact=compact)
+    print_document(value, compact=compact)
     return capfdbinary.readouterr().out
 
 
@@ -46,7 +46,7 @@ HIDING = st.sampled_from(
 def test_json_is_exact_and_escapes_invisible_characters(text: str) -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     with contextlib.redirect_stdout(stream):
-        document({"content": text})
+        print_document({"content": text})
     shown = stream.buffer.getvalue().decode("utf-8")
     assert json.loads(shown) == {"content": text}
     assert list(hidden_runs(shown)) == []

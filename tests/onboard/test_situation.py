@@ -88,7 +88,7 @@ async def test_a_missing_install_is_an_empty_situation(tmp_path: Path) -> None:
     assert (found.target.schema, found.target.has_aliases, found.target.is_modern) == (3, True, True)
     assert found.target.version is None
     assert found.install.root == tmp_path / ".zeroclaw/data"
-    assert found.own_dir == tmp_path / ".zeroclaw/zeroclaw-tui"
+    assert found.install.own_dir == tmp_path / ".zeroclaw/zeroclaw-tui"
     assert not found.config_dir.exists()
 
 

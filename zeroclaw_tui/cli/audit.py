@@ -18,8 +18,6 @@ from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import counted, cut, one_line, size_shown
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from zeroclaw_tui.curation.clean_up import CleanUpReport, Finding, FindingKind, Sample
     from zeroclaw_tui.curation.library import Library
 
@@ -51,7 +49,7 @@ DUPLICATES = ("exact-duplicates", "near-duplicates")
     agents=options.OWN_MEMORIES,
     examples=("audit --only secrets", "audit --merge --dry-run"),
 )
-async def audit(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def audit(library: Library, args: argparse.Namespace) -> int:
     """Show duplicates, junk, secrets and hidden text, and delete or merge them.
 
     The document is that of `CleanUpReport`; with --purge or --merge it is that of all changes.
@@ -72,7 +70,7 @@ async def audit(library: Library, args: argparse.Namespace, now: datetime) -> in
         versions = {version.handle: version for finding in findings for version in finding.versions}
         return await remove_planned(library, args, PurgePlan(tuple(versions.values())), "purge")
     found = {**output.place_of(library), **report.as_json(kinds, args.limit)}
-    return output.answer(args, found, _report_lines(library, report, findings, args.limit))
+    return output.print_result(args, found, _report_lines(library, report, findings, args.limit))
 
 
 def _kinds(args: argparse.Namespace) -> list[FindingKind]:
@@ -140,7 +138,6 @@ def _group_lines(stays: Sample, deleted: Sequence[Sample]) -> Iterator[Line]:
 
 def _copy_text(sample: Sample) -> str:
     version = sample.version
-    session = sample.version.session_id
-    session = "no session" if session is None else f"session {output.masked_line(session)}"
+    session = "no session" if version.session_id is None else f"session {output.masked_line(version.session_id)}"
     date = date_shown(version.updated_at or version.when)
     return f"{_key(sample)} ({one_line(version.category)}, {cut(session, _SESSION_CELLS)}, {date})"

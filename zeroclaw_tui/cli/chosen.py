@@ -56,19 +56,14 @@ def unique_name(entry: MemoryEntry) -> str:
     return entry.handle if isinstance(entry.handle, str) and entry.handle else entry.id
 
 
-def not_found_sentence(key: str | None, id: str | None) -> str:
-    """The sentence for a missing memory."""
+def not_found(key: str | None, id: str | None, hint: str = _HOW_TO_FIND) -> NotFound:
+    """The error for a missing memory."""
     from zeroclaw_tui.cli.output import in_one_line
 
     if key is None:
-        return f"No memory entry found for id: {in_one_line(id or '')}"
+        return NotFound(f"No memory entry found for id: {in_one_line(id or '')}", hint=hint)
     with_id = f" with id {in_one_line(id)}" if id is not None else ""
-    return f"No memory entry found for key: {in_one_line(key)}{with_id}"
-
-
-def not_found(key: str | None, id: str | None = None) -> NotFound:
-    """The error for a missing memory."""
-    return NotFound(not_found_sentence(key, id), hint=_HOW_TO_FIND)
+    return NotFound(f"No memory entry found for key: {in_one_line(key)}{with_id}", hint=hint)
 
 
 def several_agents(found: Sequence[MemoryEntry]) -> Refused:

@@ -12,12 +12,10 @@ from zeroclaw_tui.cli.options import DRY_RUN, one_of, option
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled, note, notes, place_of, write_lines
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.config.real_binary import runnable
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, Unreadable, UsageError
+from zeroclaw_tui.memory.errors import DONE, NOT_REACHABLE, REFUSED, InspectorError, Unreadable, UsageError
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.doctor import DoctorFinding, DoctorReport, RepairOutcome, Risk
     from zeroclaw_tui.curation.library import Library
@@ -49,13 +47,13 @@ _MOST_FAILED_SHOWN = 10
     concerns=("file", "fact", "store", "recall", "vectors", "hygiene", "snapshot"),
     examples=("doctor --deep", "doctor --repair all --dry-run"),
 )
-async def doctor(configs: Sequence[MemoryConfig], args: argparse.Namespace, now: datetime) -> int:
+async def doctor(configs: Sequence[MemoryConfig], args: argparse.Namespace) -> int:
     """Check the store, even if it does not open, and repair it. Exit code 1 while a serious finding remains."""
     from zeroclaw_tui.curation.doctor import examine
 
     config = configs[0]
     if args.compact:
-        return await _compact(config, args, now)
+        return await _compact(config, args)
     if args.repair and not args.dry_run:
         plans.check_can_ask("zeroclaw memory doctor --repair", yes=args.yes)
     library = await _opened(config, args.profile)
@@ -65,7 +63,7 @@ async def doctor(configs: Sequence[MemoryConfig], args: argparse.Namespace, now:
         repaired: dict[str, RepairOutcome] = {}
         code = DONE
         if chosen and not args.dry_run:
-            code = await _repair(config, library, args, now, chosen, repaired)
+            code = await _repair(config, library, args, chosen, repaired)
             report = await examine(config, library, deep=args.deep)
     finally:
         if library is not None:
@@ -122,7 +120,6 @@ async def _repair(
     config: MemoryConfig,
     library: Library | None,
     args: argparse.Namespace,
-    now: datetime,
     chosen: Sequence[DoctorFinding],
     repaired: dict[str, RepairOutcome],
 ) -> int:
@@ -134,7 +131,7 @@ async def _repair(
         return REFUSED
     for finding in chosen:
         try:
-            outcome = await repair_finding(config, library, finding, now)
+            outcome = await repair_finding(config, library, finding, args.now)
         except InspectorError as error:
             note(f"zeroclaw: {finding.id}: {error.message} {error.hint}".rstrip())
             code = max(code, error.exit_code)
@@ -187,7 +184,7 @@ def _clean(text: str) -> str:
     return one_line(mask_secrets(text))
 
 
-async def _compact(config: MemoryConfig, args: argparse.Namespace, now: datetime) -> int:
+async def _compact(config: MemoryConfig, args: argparse.Namespace) -> int:
     """Rewrite the database file without its free pages, even if the store does not open.
 
     Exit code 3 while another program has the database open.
@@ -203,7 +200,7 @@ async def _compact(config: MemoryConfig, args: argparse.Namespace, now: datetime
         return NOT_REACHABLE if plan.open_in else DONE
     if not plan.open_in and not args.yes and not plans.confirm("Rewrite it?", plan.sentences()):
         return REFUSED
-    outcome = await compact(config, now)
+    outcome = await compact(config, args.now)
     done = {**facts, "after": (await plan_compact(config)).size, **outcome.as_json()}
     return plans.print_plan(args, _outcome_lines(outcome), done)
 
@@ -215,7 +212,7 @@ async def _compact(config: MemoryConfig, args: argparse.Namespace, now: datetime
     concerns=("store", "vectors"),
     examples=("reindex --dry-run", "reindex --yes"),
 )
-async def reindex(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def reindex(library: Library, args: argparse.Namespace) -> int:
     """Create missing embeddings. Exit code 1 after a failure, 130 after Ctrl-C."""
     from zeroclaw_tui.curation.reindex import ReindexOutcome, announce, plan_reindex
     from zeroclaw_tui.curation.reindex import reindex as create_embeddings
@@ -237,7 +234,5 @@ async def reindex(library: Library, args: argparse.Namespace, now: datetime) -> 
     plans.print_plan(args, [(Styled("✓ ", GREEN), first), *more], document)
     notes(_clean(sentence) for sentence in outcome.failed[:_MOST_FAILED_SHOWN])
     if outcome.stopped:
-        done = f"{outcome.filled:,} of {counted(plan.count)}"
-        note(f"zeroclaw: Stopped after {done}; run `zeroclaw memory reindex` to continue.")
-        return INTERRUPTED
+        return plans.note_stopped(outcome.filled, counted(plan.count))
     return REFUSED if outcome.failed else DONE

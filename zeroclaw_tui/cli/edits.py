@@ -17,8 +17,6 @@ from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.memory.errors import REFUSED, Refused, UsageError
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from zeroclaw_tui.curation.journal_records import Verb
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome, PurgePlan
@@ -57,7 +55,7 @@ _REMOVAL = (
     concerns=("store",),
     examples=('store pet "Cat named Mio"', "store poem - < poem.txt"),
 )
-async def store(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def store(library: Library, args: argparse.Namespace) -> int:
     """Store a memory. Its document has "replaced": whether a memory with the same key went to the trash."""
     from zeroclaw_tui.curation.changes import store_memory
     from zeroclaw_tui.memory.change import Draft
@@ -78,7 +76,7 @@ async def store(library: Library, args: argparse.Namespace, now: datetime) -> in
     output.notes(outcome.notes)
     what = repr(in_one_line(draft.key)) + (" over the old one" if is_replaced else "")
     done = output.done(outcome.headline(plans.undo_hint(), what=what))
-    return output.answer(args, _row_document(library, outcome, replaced=is_replaced), [done])
+    return output.print_result(args, _row_document(library, outcome, replaced=is_replaced), [done])
 
 
 @verb(
@@ -104,7 +102,7 @@ async def store(library: Library, args: argparse.Namespace, now: datetime) -> in
     concerns=("store",),
     examples=("edit pet --category daily", "edit pet --content - < pet.txt"),
 )
-async def edit(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def edit(library: Library, args: argparse.Namespace) -> int:
     """Change a memory in place. Its document has "fields": the names of the changed fields."""
     from zeroclaw_tui.backends.lookup import row_with_id
     from zeroclaw_tui.curation.changes import edit_memory
@@ -138,7 +136,7 @@ async def _print_edit(library: Library, args: argparse.Namespace, before: Row, o
         sys.stdout.flush()
     copies = await plans.copies_left(library, args, outcome) if "content" in fields else plans.NO_COPIES
     if args.json:
-        output.document(_row_document(library, outcome, copies=copies, fields=fields))
+        output.print_document(_row_document(library, outcome, copies=copies, fields=fields))
     elif outcome.count:
         plans.print_copies(copies, cleaning=args.clean_copies)
     else:
@@ -200,7 +198,7 @@ def _row_document(library: Library, outcome: Outcome, **more: Any) -> dict[str, 
     concerns=("store",),
     examples=("forget pet", "forget --id 7c2e --yes"),
 )
-async def forget(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def forget(library: Library, args: argparse.Namespace) -> int:
     """Delete the memory with a key or an id."""
     plans.check_can_change(library, args)
     entry = await find_one(library, args.key, args.id, options.agent_names(args))
@@ -228,7 +226,7 @@ async def forget(library: Library, args: argparse.Namespace, now: datetime) -> i
     concerns=("store",),
     examples=("purge --older-than 90d --dry-run", "purge --contains secret --everywhere"),
 )
-async def purge(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def purge(library: Library, args: argparse.Namespace) -> int:
     """Delete the filtered or named memories; with --everywhere erase their texts.
 
     Exit code 1 also if some memories were skipped because they changed since the plan.
@@ -237,7 +235,7 @@ async def purge(library: Library, args: argparse.Namespace, now: datetime) -> in
     from zeroclaw_tui.memory.query import Superseded
 
     _refuse_blank_filters(args)
-    wanted = options.build_filter(args, now)
+    wanted = options.build_filter(args)
     named = bool(args.keys or args.id)
     chosen = wanted.but(agent=None) if named else wanted
     filtered = not chosen.is_empty or chosen.superseded is not Superseded.HIDE
@@ -256,14 +254,14 @@ async def purge(library: Library, args: argparse.Namespace, now: datetime) -> in
 
 async def _purge_everywhere(library: Library, args: argparse.Namespace, plan: PurgePlan) -> int:
     """Erase the memories of a plan, and their texts everywhere."""
-    from zeroclaw_tui.cli.erase import carry_out
+    from zeroclaw_tui.cli.erase import erase_planned
     from zeroclaw_tui.curation.traces.copies import entries_of, matcher_for
     from zeroclaw_tui.curation.traces.erase import plan_erase
 
     entries = await entries_of(library, plan)
     matcher = matcher_for([entry.content for entry in entries])
     erasure = await plan_erase(library, matcher, [entry.id for entry in entries])
-    return await carry_out(library, args, erasure)
+    return await erase_planned(library, args, erasure)
 
 
 def _refuse_blank_filters(args: argparse.Namespace) -> None:
@@ -290,7 +288,7 @@ def _refuse_blank_filters(args: argparse.Namespace) -> None:
     description=_CLEAR,
     examples=("clear --category daily", "clear --dry-run"),
 )
-async def clear(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def clear(library: Library, args: argparse.Namespace) -> int:
     """Delete everything, a category, or one key, with the output of ZeroClaw's own command."""
     from zeroclaw_tui.curation.outcome import plan_purge
     from zeroclaw_tui.memory.change import category_meant
@@ -365,7 +363,8 @@ async def remove_planned(
         texts = [entry.content for entry in await entries_of(library, plan)]
     if remove is None:
         remove = partial(remove_memories, library, plan, verb, forever=forever)
-    outcome = await plans.carry_out("Deleting", plan.count, remove)
+    with plans.Progress("Deleting", plan.count) as progress:
+        outcome = await remove(on_progress=progress.advance)
     if is_clear:
         done = f"Cleared {outcome.count}/{plan.count} entries." if key is None else f"Deleted key: {in_one_line(key)}"
     elif verb == "forget":

@@ -14,8 +14,6 @@ from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from zeroclaw_tui.backends.health import ContentRevision
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.entry import MemoryEntry
@@ -37,9 +35,9 @@ _LONGEST_LINE_BYTES, _CUT_TO_CHARACTERS = 80, 77
     needs_version=False,
     examples=("list --category core --limit 10", "list --older-than 30d --json"),
 )
-async def list_memories(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def list_memories(library: Library, args: argparse.Namespace) -> int:
     """Print a page of the memories that match the filters, the last updated first."""
-    return await _print_page(library, args, options.build_filter(args, now))
+    return await _print_page(library, args, options.build_filter(args))
 
 
 @verb(
@@ -55,13 +53,13 @@ async def list_memories(library: Library, args: argparse.Namespace, now: datetim
     needs_version=False,
     examples=("search peanuts", 'search --regex "tea|coffee"'),
 )
-async def search(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def search(library: Library, args: argparse.Namespace) -> int:
     """Print a page of the memories with this text in key or content, like `list`."""
     text = " ".join(args.text) or args.contains
     if not (text or args.regex):
         raise UsageError("Nothing to search for.", hint="Give a TEXT or --regex PATTERN.")
     output.note(f"zeroclaw: {SEARCH_CHANGED}")
-    return await _print_page(library, args, options.build_filter(args, now).but(contains=text))
+    return await _print_page(library, args, options.build_filter(args).but(contains=text))
 
 
 async def _print_page(library: Library, args: argparse.Namespace, wanted: MemoryFilter) -> int:
@@ -87,7 +85,7 @@ async def _print_page(library: Library, args: argparse.Namespace, wanted: Memory
         )
     if args.json:
         whole = [await whole_entry(memory, entry.handle) if entry.is_excerpt else entry for entry in entries]
-        output.document(
+        output.print_document(
             {
                 **output.place_of(library),
                 "total": count,
@@ -146,7 +144,7 @@ def _beginning(content: str) -> str:
     needs_version=False,
     examples=("get pet", "get pet --history"),
 )
-async def get_memory(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def get_memory(library: Library, args: argparse.Namespace) -> int:
     """Print a memory and, if the store has them, its earlier contents and related memories."""
     from zeroclaw_tui.backends.lookup import whole_entry
 
@@ -167,7 +165,7 @@ async def get_memory(library: Library, args: argparse.Namespace, now: datetime) 
         as_json |= {"history": [past.as_json() for past in history], "related": others}
     elif entry.metadata is not None:
         as_json["metadata"] = entry.metadata
-    return output.answer(args, as_json, (*entry_lines(entry), *_history_lines(history), *_related_lines(related)))
+    return output.print_result(args, as_json, (*entry_lines(entry), *_history_lines(history), *_related_lines(related)))
 
 
 def entry_lines(entry: MemoryEntry) -> Iterator[Line]:
@@ -249,18 +247,18 @@ def prefix_lines(prefix: str, entries: Sequence[MemoryEntry]) -> Iterator[Line]:
     agents=options.OWN_MEMORIES,
     examples=("stats --category core", "stats --json"),
 )
-async def stats(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def stats(library: Library, args: argparse.Namespace) -> int:
     """Print ZeroClaw's `memory stats`, with filters for the matching memories; as JSON, all counts."""
     from zeroclaw_tui.backends.lookup import count_facets
     from zeroclaw_tui.curation.stats import full_stats
     from zeroclaw_tui.memory.query import MemoryFilter
 
-    memory, wanted = library.memory, options.build_filter(args, now)
+    memory, wanted = library.memory, options.build_filter(args)
     is_all = wanted == MemoryFilter()
     if args.json:
-        output.document(await full_stats(memory, now.isoformat(), None if is_all else wanted))
+        output.print_document(await full_stats(memory, args.now.isoformat(), None if is_all else wanted))
         return DONE
-    counts = await count_facets(memory, wanted, now.isoformat())
+    counts = await count_facets(memory, wanted, args.now.isoformat())
     total = await memory.count() if is_all else counts.total
     healthy = await memory.health_check()
     output.write_lines(stats_lines(memory.name, healthy=healthy, total=total, by_category=counts.by["category"]))

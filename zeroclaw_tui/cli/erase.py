@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import plans
 from zeroclaw_tui.cli.options import DRY_RUN, STDIN, option, parse_path, read_text
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, answer, note, place_of
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, note, place_of, print_result
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, one_line
 
 if TYPE_CHECKING:
-    from datetime import datetime
     from pathlib import Path
 
     from zeroclaw_tui.curation.library import Library
@@ -49,7 +48,7 @@ _KIND_CELLS = 16
     description=_ERASE,
     examples=('erase "named Mio" --dry-run', "erase - < texts.txt --yes"),
 )
-async def erase(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def erase(library: Library, args: argparse.Namespace) -> int:
     """Search the text everywhere, ask, erase it, and search again. Exit code 1 if something is left."""
     from zeroclaw_tui.curation.traces.erase import plan_erase
     from zeroclaw_tui.curation.traces.matcher import TextMatcher
@@ -58,13 +57,13 @@ async def erase(library: Library, args: argparse.Namespace, now: datetime) -> in
     plans.check_can_change(library, args)
     report_file = None if args.report is None else _new_file(args.report)
     copy = None if args.export is None else parse_path(args.export)
-    code = await carry_out(library, args, await plan_erase(library, matcher), copy, report_file)
+    code = await erase_planned(library, args, await plan_erase(library, matcher), copy, report_file)
     if args.text != [STDIN] and not (args.json or args.dry_run):
         note("zeroclaw: The text may also be in the history of your shell; with - it is read from stdin.")
     return code
 
 
-async def carry_out(
+async def erase_planned(
     library: Library,
     args: argparse.Namespace,
     plan: ErasePlan,
@@ -96,7 +95,7 @@ async def carry_out(
         text = json.dumps(done, ensure_ascii=False, indent=2)
         replace_bytes(report_file, None, f"{text}\n".encode("utf-8", "backslashreplace"))
     sign = Styled("✓", GREEN) if report.is_complete else Styled("!", YELLOW)
-    answer(args, done, [*map(one_line, lines), (sign, f" {end}")])
+    print_result(args, done, [*map(one_line, lines), (sign, f" {end}")])
     return DONE if report.is_complete else REFUSED
 
 

@@ -7,14 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Line, Styled, answer, table
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Line, Styled, print_result, table
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, NOT_REACHABLE, REFUSED, InspectorError
 from zeroclaw_tui.memory.text import HIDDEN, mask_secrets, one_line
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from zeroclaw_tui.backends.health import Health
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
@@ -33,7 +31,7 @@ _DEFAULT = "default"
     opens="config",
     examples=("health", "health --json"),
 )
-async def health(configs: Sequence[MemoryConfig], args: argparse.Namespace, now: datetime) -> int:
+async def health(configs: Sequence[MemoryConfig], args: argparse.Namespace) -> int:
     """Print the health of the store. Exit code 1 if it answers but something is wrong, 3 if it does not answer."""
     from zeroclaw_tui.backends.about import sentences
     from zeroclaw_tui.backends.health import Health
@@ -62,7 +60,7 @@ async def health(configs: Sequence[MemoryConfig], args: argparse.Namespace, now:
         findings = dict.fromkeys((*sentences(library.memory.about.notices), *found.findings))
         found = Health(found.ok, found.summary, tuple(findings), found.facts)
     shown = _health_document(found, library, config)
-    answer(args, shown, _health_lines(shown, config))
+    print_result(args, shown, _health_lines(shown, config))
     return code
 
 

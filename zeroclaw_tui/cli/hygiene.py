@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import output, plans
@@ -13,7 +12,7 @@ from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.memory.days import absolute_time, date_shown, moment
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, UsageError
+from zeroclaw_tui.memory.errors import DONE, REFUSED, UsageError
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
 
 if TYPE_CHECKING:
@@ -37,12 +36,12 @@ _NAME_CELLS = 48
     concerns=("store", "hygiene"),
     examples=("hygiene --dry-run", "hygiene --dry-run --as-of 2027-01-31"),
 )
-async def hygiene(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def hygiene(library: Library, args: argparse.Namespace) -> int:
     """Show the plan, ask and run it, unless --dry-run is given. Exit code 1 if existing items were not done."""
     from zeroclaw_tui.curation.hygiene import plan_hygiene, run_hygiene, run_sentences
 
-    as_of = now if args.as_of is None else _as_of(args.as_of, now)
-    if as_of > now and not args.dry_run:
+    as_of = args.now if args.as_of is None else _as_of(args.as_of, args.now)
+    if as_of > args.now and not args.dry_run:
         raise UsageError("Hygiene cannot run as of a future time.", hint="Pass --dry-run to preview it.")
     plans.check_can_change(library, args)
     plan = await plan_hygiene(library, as_of)
@@ -52,14 +51,14 @@ async def hygiene(library: Library, args: argparse.Namespace, now: datetime) -> 
         return plans.print_plan(args, lines, planned)
     if not args.yes and not plans.confirm("Run it?", lines):
         return REFUSED
-    outcome = await plans.carry_out("Hygiene:", len(plan.items), partial(run_hygiene, library, plan))
+    with plans.Progress("Hygiene:", len(plan.items)) as progress:
+        outcome = await run_hygiene(library, plan, on_progress=progress.advance)
     output.notes(outcome.notes)
     names = ("count", "action", "until", "changed", "missing", "notes")
     done = {name: value for name, value in outcome.as_json().items() if name in names}
-    output.answer(args, planned | done, run_sentences(outcome, plan, runnable("`zeroclaw memory undo`")))
+    output.print_result(args, planned | done, run_sentences(outcome, plan, runnable("`zeroclaw memory undo`")))
     if outcome.cancelled:
-        output.note(f"zeroclaw: Stopped after {outcome.count:,} of {len(plan.items):,}. Run it again for the rest.")
-        return INTERRUPTED
+        return plans.note_stopped(outcome.count, f"{len(plan.items):,}")
     return REFUSED if outcome.count + len(outcome.missing) < len(plan.items) else DONE
 
 

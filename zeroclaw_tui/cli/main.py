@@ -46,7 +46,7 @@ def zeroclaw() -> int:
     """Run a command of `zeroclaw`, and return its exit code; other commands go to the real ZeroClaw."""
     # Garbage collection of the imported modules takes a tenth of a short command's time.
     gc.disable()
-    return _run(_answer, "zeroclaw")
+    return _run(_dispatch, "zeroclaw")
 
 
 def _run(run: Callable[[Sequence[str]], int], program: str) -> int:
@@ -87,13 +87,13 @@ def _run(run: Callable[[Sequence[str]], int], program: str) -> int:
 
 def _print_error(program: str, title: str, message: str, hint: str, exit_code: int, **details: Any) -> None:
     """Print an error on stderr, and with --json also as a document on stdout."""
-    from zeroclaw_tui.cli.output import document, error_as_json, note
+    from zeroclaw_tui.cli.output import error_as_json, note, print_document
 
     arguments = sys.argv[1:]
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     if "--json" in own and own[0] != "--real" and {"memory", "onboard"} & set(own):
         is_batch = any(argument.partition("=")[0] == "--batch" for argument in own)
-        document({"error": error_as_json(title, message, hint, exit_code, **details)}, compact=is_batch)
+        print_document({"error": error_as_json(title, message, hint, exit_code, **details)}, compact=is_batch)
     note(f"{program}: {message}" + (f"\n{hint}" if hint else ""))
 
 
@@ -162,7 +162,7 @@ def _inspect_demo(read_only: bool) -> int:
         return run_inspector(OpenOptions(config_dir=make_demo(folder, datetime.now(UTC)), read_only=read_only))
 
 
-def _answer(arguments: Sequence[str]) -> int:
+def _dispatch(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["--real"]:
         return hand_over(arguments[1:])
     for name in _RARELY_USED:
@@ -171,9 +171,9 @@ def _answer(arguments: Sequence[str]) -> int:
 
     at = first_word(arguments)
     if at is not None and arguments[at] == "memory":
-        return _answer_memory([*arguments[:at], *arguments[at + 1 :]])
+        return _run_memory([*arguments[:at], *arguments[at + 1 :]])
     if at is not None and arguments[at] == "onboard":
-        return _answer_onboard(arguments, at)
+        return _run_onboard(arguments, at)
     if arguments and arguments[0].partition("=")[0] == "--print-completion":
         return _print_completion(arguments)
     if at is None and arguments and set(arguments) <= {"-h", "--help", "-V", "--version"} and not can_hand_over():
@@ -181,12 +181,12 @@ def _answer(arguments: Sequence[str]) -> int:
     return hand_over(arguments)
 
 
-def _answer_memory(own: Sequence[str]) -> int:
-    from zeroclaw_tui.cli.verbs import answer, memory_arguments, memory_parser, split_verb
+def _run_memory(own: Sequence[str]) -> int:
+    from zeroclaw_tui.cli.verbs import memory_arguments, memory_parser, run_verb, split_verb
 
     if split_verb(own)[0] is None:
         memory_parser().parsed(own or ["--help"])
-    return answer(memory_arguments(own))
+    return run_verb(memory_arguments(own))
 
 
 def _import_at_use(name: str) -> None:
@@ -209,7 +209,7 @@ def _import_at_use(name: str) -> None:
     sys.modules[name] = stand_in
 
 
-def _answer_onboard(arguments: Sequence[str], at: int) -> int:
+def _run_onboard(arguments: Sequence[str], at: int) -> int:
     from zeroclaw_tui.cli.onboard import check_spelling, foreign_argument, foreign_sentence, onboard, onboard_parser
 
     own = [*arguments[:at], *arguments[at + 1 :]]

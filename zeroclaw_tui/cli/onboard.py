@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.cli import output
 from zeroclaw_tui.cli.options import Parser, parse_path, suggest
-from zeroclaw_tui.cli.output import BOLD, Styled, answer, document, error_as_json, note, styled_by_name, write_lines
+from zeroclaw_tui.cli.output import BOLD, Styled, note, styled_by_name
 from zeroclaw_tui.cli.plans import NOTHING_DONE, check_can_ask, confirm
 from zeroclaw_tui.memory.errors import DONE, REFUSED, InspectorError, NotFound, UsageError
 from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
@@ -52,7 +53,6 @@ Exit codes: 0 done or nothing to change, 1 refused, 2 wrong use, a missing
 answer or a broken config, 3 not reachable or not writable, 127 no real
 zeroclaw to hand over to, 130 interrupted."""
 LATEST = "latest"
-_LONGEST_NAME_SHOWN = 40
 _HOW_WITHOUT_ASKING = "Without a terminal use --defaults, --set KEY=VALUE or --answers FILE."
 
 
@@ -162,14 +162,14 @@ def restore(install: Install, args: argparse.Namespace) -> int:
     found = {"config_file": str(config_file), "backups": shown, "restored": None, "dry_run": args.dry_run}
     title = Styled(f"Backups of {one_line(str(config_file))}, newest first", BOLD)
     end = "--restore NAME restores one; with --dry-run it shows the lines that would change."
-    return answer(args, found, [title, *(f"  {backup.name}" for backup in backups), end])
+    return output.print_result(args, found, [title, *(f"  {backup.name}" for backup in backups), end])
 
 
 def _find_backup(name: str, backups: Sequence[Backup]) -> Backup:
     found = backups[0] if name == LATEST else next((backup for backup in backups if backup.name == name), None)
     if found is None:
         there = ", ".join(backup.name for backup in backups)
-        shown = cut(one_line(name), _LONGEST_NAME_SHOWN)
+        shown = cut(one_line(name), _LONGEST_SHOWN)
         raise NotFound(f"No backup named {shown!r}.", hint=f"Backups: {there}. `latest` is the newest.")
     return found
 
@@ -202,7 +202,7 @@ def _restore_backup(install: Install, config_file: Path, backup: Backup, args: a
             command = command_at(install, os.environ, "zeroclaw onboard", "--restore", saved.name)
             shown += [[("", "  To undo the restore:")], command_line(command)]
     if args.json:
-        document(shape)
+        output.print_document(shape)
     else:
         _write(shown)
     return DONE
@@ -239,13 +239,13 @@ def onboard(args: argparse.Namespace) -> int:
         return restore(_the_install(args), args)
     in_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if in_terminal and (args.interactive or not is_quiet(args)):
-        return _ask(args)
+        return _run_wizard(args)
     if args.interactive:
         raise UsageError("--interactive needs a terminal.", hint=_HOW_WITHOUT_ASKING)
-    return _answer(args)
+    return _apply_options(args)
 
 
-def _ask(args: argparse.Namespace) -> int:
+def _run_wizard(args: argparse.Namespace) -> int:
     from zeroclaw_tui.onboard.prompts import terminal_asker, without_echo
     from zeroclaw_tui.onboard.wizard import Request, run_wizard
 
@@ -270,14 +270,14 @@ def _ask(args: argparse.Namespace) -> int:
             os.environ["ZEROCLAW_CONFIG_DIR"] = str(ended.config_dir)
         hand_over(ended.real)
     if ended.inspect is None:
-        return ended.exit_code
+        return DONE
     from zeroclaw_tui.config.locations import OpenOptions
     from zeroclaw_tui.tui.app import run_inspector
 
     return run_inspector(OpenOptions(config_dir=ended.inspect))
 
 
-def _answer(args: argparse.Namespace) -> int:
+def _apply_options(args: argparse.Namespace) -> int:
     import asyncio
 
     from zeroclaw_tui.onboard.answers import gather
@@ -304,8 +304,8 @@ def _answer(args: argparse.Namespace) -> int:
     if args.json:
         shape = {**plan_document(plan, findings, written=writes, backup=backup), "dry_run": args.dry_run}
         if failed is not None:
-            shape["error"] = error_as_json(failed.title, failed.message, failed.hint, failed.exit_code)
-        document(shape)
+            shape["error"] = output.error_as_json(failed.title, failed.message, failed.hint, failed.exit_code)
+        output.print_document(shape)
         if failed is not None:
             note(f"zeroclaw: {failed.message}\n{failed.hint}")
             return failed.exit_code
@@ -323,7 +323,7 @@ def _answer(args: argparse.Namespace) -> int:
 def _write(lines: Iterable[NamedLine]) -> None:
     from zeroclaw_tui.onboard.prompts import with_runnable_commands
 
-    write_lines(styled_by_name(map(with_runnable_commands, lines)))
+    output.write_lines(styled_by_name(map(with_runnable_commands, lines)))
 
 
 async def _tests(plan: Plan) -> list[Finding]:

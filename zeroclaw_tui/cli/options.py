@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.query import MemoryFilter
 
 
-SUGGESTION_CUTOFF = 0.7
 SHELLS = ("bash", "zsh")
 RULES = ("cli", "channel", "cron", "library")
 SUPERSEDED = ("hide", "show", "only")
@@ -129,7 +128,7 @@ def columns(otherwise: int) -> int:
         return otherwise
 
 
-def suggest(typed: str, names: Iterable[str], cutoff: float = SUGGESTION_CUTOFF) -> str | None:
+def suggest(typed: str, names: Iterable[str], cutoff: float = 0.7) -> str | None:
     """The name closest to a misspelt one; None if none is close."""
     import difflib
 
@@ -286,7 +285,7 @@ def add_common(parser: argparse.ArgumentParser, agents: str) -> None:
         group.add_argument(name, action="store_true", help=about)
 
 
-def build_filter(args: argparse.Namespace, now: datetime) -> MemoryFilter:
+def build_filter(args: argparse.Namespace) -> MemoryFilter:
     """Build the filter of the options; ZeroClaw's own categories match in any case. Raises UsageError."""
     from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
@@ -305,8 +304,8 @@ def build_filter(args: argparse.Namespace, now: datetime) -> MemoryFilter:
         session=tuple(args.session or ()) or None,
         agent=agent_names(args) or None,
         namespace=tuple(args.namespace or ()) or None,
-        older_than=parse_time(args.older_than, now) if args.older_than is not None else None,
-        newer_than=parse_time(args.newer_than, now) if args.newer_than is not None else None,
+        older_than=parse_time(args.older_than, args.now) if args.older_than is not None else None,
+        newer_than=parse_time(args.newer_than, args.now) if args.newer_than is not None else None,
         contains=args.contains or None,
         regex=args.regex or None,
         superseded=Superseded(args.superseded),

@@ -45,8 +45,8 @@ def done(sentence: str) -> Line:
     return (Styled("✓", GREEN), f" {sentence}")
 
 
-def document(value: Any, *, compact: bool = False) -> None:
-    """Write a JSON document and a newline to stdout, always as UTF-8.
+def print_document(value: Any, *, compact: bool = False) -> None:
+    """Print a JSON document and a newline to stdout, always as UTF-8.
 
     Lone surrogates, terminal controls and hidden characters are escaped, so that the text is exact and visible; NaN and
     infinity, which JSON does not have, become null.
@@ -62,10 +62,10 @@ def document(value: Any, *, compact: bool = False) -> None:
     sys.stdout.buffer.flush()
 
 
-def answer(args: argparse.Namespace, value: Any, lines: Iterable[Line]) -> int:
+def print_result(args: argparse.Namespace, value: Any, lines: Iterable[Line]) -> int:
     """Print a result as a document or for people; return the exit code."""
     if args.json:
-        document(value)
+        print_document(value)
     else:
         write_lines(lines)
     return DONE

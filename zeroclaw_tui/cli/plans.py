@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zeroclaw_tui.cli import output
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, YELLOW, Line, Styled
@@ -42,7 +42,6 @@ _SAMPLES = 3
 _CONFLICT_HINT = "Pass --overwrite to replace the existing memory or --rename to keep both."
 _NAMES = ("id", "key", "category", "agent", "timestamp", "updated_at", "size")
 _FIELDS = ("key", "category", "session_id", "agent", "namespace", "importance", "pinned", "superseded_by")
-Result = TypeVar("Result")
 
 
 def undo_hint() -> str:
@@ -59,17 +58,17 @@ def check_can_ask(command: str, *, yes: bool) -> None:
         )
 
 
-def confirm(question: str, shown: Iterable[Line] = ()) -> bool:
+def confirm(question: str, shown: Iterable[Line]) -> bool:
     """Ask for yes or no; an empty answer means no."""
     return confirm_typed(f"{question} [y/N]", ("y", "yes"), shown)
 
 
-def confirm_count(count: int, doing: str, shown: Iterable[Line] = ()) -> bool:
+def confirm_count(count: int, doing: str, shown: Iterable[Line]) -> bool:
     """Ask the user to type a number, with or without commas."""
     return confirm_typed(f"Type {count:,} to {doing}:", (str(count), f"{count:,}"), shown)
 
 
-def confirm_typed(question: str, accepted: Collection[str], shown: Iterable[Line] = ()) -> bool:
+def confirm_typed(question: str, accepted: Collection[str], shown: Iterable[Line]) -> bool:
     """Ask the user to type one of `accepted`, in any case; anything else, also the end of the input, means no.
 
     Ctrl-C prints that nothing was changed, and raises KeyboardInterrupt.
@@ -120,16 +119,10 @@ def check_writable(library: Library, args: argparse.Namespace) -> None:
 
 def print_plan(args: argparse.Namespace, lines: Iterable[Line], plan: dict[str, Any]) -> int:
     """Print a plan or a result, for people or as a document; after a dry run also say that nothing was changed."""
-    code = output.answer(args, plan, lines)
+    code = output.print_result(args, plan, lines)
     if args.dry_run and not args.json:
         output.note(NOTHING_DONE)
     return code
-
-
-async def carry_out(doing: str, total: int, change: Callable[..., Awaitable[Result]]) -> Result:
-    """Run a change that takes `on_progress`, and show its progress."""
-    with Progress(doing, total) as progress:
-        return await change(on_progress=progress.advance)
 
 
 @contextmanager
@@ -338,6 +331,12 @@ def print_copies(copies: Copies, *, cleaning: bool) -> None:
     output.notes(copies.notes)
 
 
+def note_stopped(count: int, total: str) -> int:
+    """Say on stderr how much of a change was done before Ctrl-C, and return the exit code."""
+    output.note(f"zeroclaw: Stopped after {count:,} of {total}. Run it again for the rest.")
+    return INTERRUPTED
+
+
 def skipped_lines(outcome: Outcome) -> Iterator[Line]:
     """Yield which memories were skipped, and which ones got another key."""
     yield from outcome.skipped_sentences(with_ids=True)
@@ -368,12 +367,11 @@ async def print_done(
         # After a stopped change only the trash knows which memories were deleted.
         deleted = [] if outcome.cancelled else [version for version in plan.versions if version.id not in skipped]
         entries = [entry_summary(version) for version in deleted[:MAX_ENTRIES]]
-        output.document(change_document(library, outcome, entries=entries, copies=copies, **plan.as_json()))
+        output.print_document(change_document(library, outcome, entries=entries, copies=copies, **plan.as_json()))
     else:
         print_copies(copies, cleaning=args.clean_copies)
     if outcome.cancelled:
-        output.note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(plan.count)}.")
-        return INTERRUPTED
+        return note_stopped(outcome.count, counted(plan.count))
     return REFUSED if outcome.changed else copies.exit_code
 
 

@@ -18,8 +18,6 @@ from zeroclaw_tui.memory.errors import DONE, InspectorError, UsageError
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.recall import Prompt
     from zeroclaw_tui.curation.similar import SimilarResult
@@ -49,11 +47,11 @@ _BATCH_LINE = (
 _LOOKS: Mapping[Look, str] = {"": "", "bold": BOLD, "good": GREEN, "bad": RED, "quiet": DIM, "key": YELLOW}
 
 
-def build_trial(library: Library, args: argparse.Namespace, now: datetime) -> Trial:
+def build_trial(library: Library, args: argparse.Namespace) -> Trial:
     """Build the recall for the options; settings that cannot work are reported on stderr."""
     from zeroclaw_tui.scoring.profiles import Trial
 
-    trial = Trial(_request(library, args, now), library.profile.profile, library.settings)
+    trial = Trial(_request(library, args), library.profile.profile, library.settings)
     if not args.set:
         return trial
     from zeroclaw_tui.config.setting_names import assigned
@@ -68,7 +66,7 @@ def build_trial(library: Library, args: argparse.Namespace, now: datetime) -> Tr
     return trial
 
 
-def _request(library: Library, args: argparse.Namespace, now: datetime) -> RecallRequest:
+def _request(library: Library, args: argparse.Namespace) -> RecallRequest:
     from zeroclaw_tui.curation.recall import turn_limit
     from zeroclaw_tui.memory.recall import RecallRequest
 
@@ -86,11 +84,11 @@ def _request(library: Library, args: argparse.Namespace, now: datetime) -> Recal
         extra_sessions=sessions[1:],
         agents=agents,
         namespace=args.namespace,
-        since=None if args.since is None else options.parse_bound(args.since, now),
-        until=None if args.until is None else options.parse_bound(args.until, now),
+        since=None if args.since is None else options.parse_bound(args.since, args.now),
+        until=None if args.until is None else options.parse_bound(args.until, args.now),
         layer=layer,
         rule=args.rule,
-        as_of=now.isoformat() if args.as_of is None else options.parse_time(args.as_of, now),
+        as_of=args.now.isoformat() if args.as_of is None else options.parse_time(args.as_of, args.now),
     )
 
 
@@ -124,16 +122,16 @@ def print_notes(library: Library, sentences: Iterable[str], printed: set[str] | 
     concerns=("store", "recall", "vectors"),
     examples=("recall what does she eat", "recall tea --set memory.vector_weight=0.5"),
 )
-async def recall(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def recall(library: Library, args: argparse.Namespace) -> int:
     """Print the recall for the query, or for each line of the batch."""
     from zeroclaw_tui.curation.recall import recall_memories
 
     if (args.batch is None) == (not args.query):
         raise UsageError("Pass either a QUERY or --batch FILE.", hint='"" as QUERY lists the newest memories.')
     if args.batch is not None:
-        return await _answer_batch(library, args, now)
-    result = await recall_memories(library, build_trial(library, args, now))
-    output.answer(args, result.as_json(), _recall_lines(result))
+        return await _recall_batch(library, args)
+    result = await recall_memories(library, build_trial(library, args))
+    output.print_result(args, result.as_json(), _recall_lines(result))
     print_notes(library, result.notes)
     return DONE
 
@@ -212,23 +210,23 @@ def _number(value: float | None) -> str:
     return "<0.01" if value and shown == "0.00" else shown
 
 
-async def _answer_batch(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def _recall_batch(library: Library, args: argparse.Namespace) -> int:
     """Run a recall for each line, with its own query, scope and limit; the options are the defaults."""
     from zeroclaw_tui.curation.recall import recall_memories
 
-    settings = build_trial(library, args, now).settings
+    settings = build_trial(library, args).settings
     printed: set[str] = set()
     with _opened(args.batch) as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
-                request = _request(library, _line_options(line, args), now)
+                request = _request(library, _line_options(line, args))
                 result = await recall_memories(library, library.trial(request, settings))
             except InspectorError as error:
                 error.message = f"Line {number} of the batch: {error.message}"
                 raise
-            output.document(result.as_json(), compact=True)
+            output.print_document(result.as_json(), compact=True)
             print_notes(library, result.notes, printed)
     return DONE
 
@@ -287,7 +285,7 @@ def _fits(value: object, kind: type | None) -> bool:
     concerns=("vectors",),
     examples=("similar pet", 'similar --query "her cat" --limit 3'),
 )
-async def similar(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def similar(library: Library, args: argparse.Namespace) -> int:
     """Print the nearest memories. Raises UsageError unless either a memory or a text is given."""
     from zeroclaw_tui.curation.similar import similar_memories
 
@@ -302,7 +300,7 @@ async def similar(library: Library, args: argparse.Namespace, now: datetime) -> 
             raise UsageError("The text is blank.", hint="Pass some words with --query TEXT.")
     result = await similar_memories(library, entry=entry, text=text, limit=args.limit, agents=agents)
     compared, *reasons = result.sentences()
-    output.answer(args, result.as_json(), _similar_lines(result, compared))
+    output.print_result(args, result.as_json(), _similar_lines(result, compared))
     output.notes(f"Compared by rare words: {one_line(sentence)}" for sentence in reasons)
     return DONE
 
@@ -343,7 +341,7 @@ def _similar_lines(result: SimilarResult, compared: str) -> Iterator[Line]:
     concerns=("store", "recall", "vectors"),
     examples=("explain pet --query cats", "explain --id 7c2e --query tea --json"),
 )
-async def explain(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def explain(library: Library, args: argparse.Namespace) -> int:
     """Print the stages that the memory passes, and the one that stops it."""
     from zeroclaw_tui.curation.recall import explain as explain_memory
 
@@ -351,8 +349,8 @@ async def explain(library: Library, args: argparse.Namespace, now: datetime) -> 
     agents = options.agent_names(args)
     is_exact = bool(agents) and args.key is not None and await find_exact(library, args.key, args.id, agents)
     entry = await find_one(library, args.key, args.id, agents if is_exact else ())
-    explanation = await explain_memory(library, entry, build_trial(library, args, now))
-    return output.answer(args, explanation.as_json(), _explanation_lines(explanation))
+    explanation = await explain_memory(library, entry, build_trial(library, args))
+    return output.print_result(args, explanation.as_json(), _explanation_lines(explanation))
 
 
 def _explanation_lines(explanation: Explanation) -> Iterator[Line]:
@@ -389,13 +387,13 @@ def _wrapped(text: str, room: int) -> list[str]:
     concerns=("store", "recall", "vectors"),
     examples=("prompt what does she eat", "prompt tea --rule channel"),
 )
-async def prompt(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def prompt(library: Library, args: argparse.Namespace) -> int:
     """Print the literal text on stdout, invisible characters marked; the document has the exact text."""
     from zeroclaw_tui.curation.recall import prompt_for
 
-    made = await prompt_for(library, build_trial(library, args, now))
+    made = await prompt_for(library, build_trial(library, args))
     if args.json:
-        output.document(made.as_json())
+        output.print_document(made.as_json())
     else:
         sys.stdout.write(display_text(made.text))
     output.notes(_prompt_facts(made, args))

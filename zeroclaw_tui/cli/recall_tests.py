@@ -15,8 +15,6 @@ from zeroclaw_tui.memory import errors
 from zeroclaw_tui.memory.text import one_line
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.recall_tests import RecallTestResult, RecallTestRun
 
@@ -55,7 +53,7 @@ The figures: hit rate, MRR and nDCG@N among the first N of --limit."""
     epilog=_TEST_FILES,
     examples=("test", "test FILE --set memory.vector_weight=0"),
 )
-async def test(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def test(library: Library, args: argparse.Namespace) -> int:
     """Run recall tests and print their results and measures.
 
     The document: {"file", "tests", "passed", "failed", "k", "profile", "weights", "threshold", "search_mode", "as_of",
@@ -75,10 +73,10 @@ async def test(library: Library, args: argparse.Namespace, now: datetime) -> int
             hint="`zeroclaw memory help queries` shows how to write them.",
         )
     tests = await asyncio.to_thread(read_tests, file)
-    trial = build_trial(library, args, now)
+    trial = build_trial(library, args)
     name = "stdin" if str(file) == STDIN else str(file)
     run = await run_tests(library, name, tests, trial)
-    output.answer(args, run.as_json(), _run_lines(run))
+    output.print_result(args, run.as_json(), _run_lines(run))
     print_notes(library, run.notes)
     if run.lacks_vectors:
         output.note("zeroclaw: Some tests ran without vectors, so these results are not what the agent gets.")

@@ -15,8 +15,6 @@ from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.memory.text import counted, one_line
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.snapshot import SnapshotPlan
     from zeroclaw_tui.curation.transfer.plan import Target
@@ -36,7 +34,7 @@ replaced file."""
     concerns=("store", "snapshot"),
     examples=("snapshot --dry-run", "snapshot"),
 )
-async def snapshot(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def snapshot(library: Library, args: argparse.Namespace) -> int:
     """Write MEMORY_SNAPSHOT.md. The document is that of all changes with the fields of `SnapshotPlan`."""
     from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.snapshot import plan_snapshot, write_snapshot
@@ -80,7 +78,7 @@ def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
     concerns=("store",),
     examples=("hydrate --dry-run", "hydrate MEMORY_SNAPSHOT.jsonl"),
 )
-async def hydrate(target: Target, args: argparse.Namespace, now: datetime) -> int:
+async def hydrate(target: Target, args: argparse.Namespace) -> int:
     """Import a snapshot; a missing database is created first. The document is that of `import`."""
     from zeroclaw_tui.curation.snapshot import place_of, plan_hydrate
 

@@ -16,7 +16,7 @@ from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.curation.outcome import renaming_sentences, superseded_sentence
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, NotReachable, Refused, UsageError
+from zeroclaw_tui.memory.errors import DONE, REFUSED, InspectorError, NotReachable, Refused, UsageError
 from zeroclaw_tui.memory.text import (
     counted,
     display_text,
@@ -27,8 +27,6 @@ from zeroclaw_tui.memory.text import (
 )
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from zeroclaw_tui.curation.export import ExportFormat
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
@@ -67,11 +65,11 @@ Done = TypeVar("Done", bound="Outcome")
     agents=options.OWN_MEMORIES,
     examples=("export memories.jsonl", "export core.csv --category core"),
 )
-async def export(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def export(library: Library, args: argparse.Namespace) -> int:
     """Write the memories that match the filters; losses of the format are reported on stderr."""
     from zeroclaw_tui.curation.export import export_file, export_memories
 
-    wanted = options.build_filter(args, now)
+    wanted = options.build_filter(args)
     if args.file == options.STDIN:
         if args.json:
             raise UsageError("Stdout takes the memories or a document, not both.", hint="Name a file for --json.")
@@ -90,7 +88,7 @@ async def export(library: Library, args: argparse.Namespace, now: datetime) -> i
         output.notes(filter(None, (*exported.lost, superseded_sentence(hidden))))
     done = f" Exported {counted(exported.count)} to {path} ({size_shown(exported.size)})."
     found = {"file": str(path), **exported.as_json(), "superseded_hidden": hidden}
-    return output.answer(args, found, [(Styled("✓", GREEN), done)])
+    return output.print_result(args, found, [(Styled("✓", GREEN), done)])
 
 
 def _stdout() -> BinaryIO:
@@ -148,7 +146,7 @@ def _format(args: argparse.Namespace) -> ExportFormat:
     concerns=("store",),
     examples=("import memories.jsonl --dry-run", "import ~/notes --rename --yes"),
 )
-async def import_(target: Target, args: argparse.Namespace, now: datetime) -> int:
+async def import_(target: Target, args: argparse.Namespace) -> int:
     """Check the whole file, show the plan, ask, and import it.
 
     The document is that of all changes with the fields of `Plan.as_json`, and `on_clash`.
@@ -177,15 +175,15 @@ async def import_planned(
     planned = Outcome(plan.verb, plan.write_count(args.on_clash), notes=plan.notes)
     change = partial(import_memories, target, plan, args.on_clash)
     lines = [*_import_lines(plan, args.on_clash)]
-    outcome = await _carry_out(target, args, plan.verb, plan, lines, planned, change)
+    outcome = await _confirm_and_run(target, args, plan.verb, plan, lines, planned, change)
     if isinstance(outcome, int):
         return outcome
     headline = outcome.headline(plans.undo_hint(), one_line(plan.file.name))
     left_out = [f"Left out {counted(plan.taken)} whose key is taken."] if args.on_clash == "skip" and plan.taken else []
     renamed = renaming_sentences(outcome.renamed, plans.MOST_NAMED)
     done = plans.change_document(target, outcome, **plan.as_json(), on_clash=args.on_clash)
-    output.answer(args, done, [output.done(headline), *left_out, *renamed])
-    return _stopped("import", plan, args, outcome)
+    output.print_result(args, done, [output.done(headline), *left_out, *renamed])
+    return plans.note_stopped(outcome.count, counted(planned.count)) if outcome.cancelled else DONE
 
 
 def _check_writable(target: Target, args: argparse.Namespace) -> None:
@@ -197,7 +195,7 @@ def _check_writable(target: Target, args: argparse.Namespace) -> None:
         plans.check_writable(target.library, args)
 
 
-async def _carry_out(
+async def _confirm_and_run(
     target: Target,
     args: argparse.Namespace,
     verb: str,
@@ -216,7 +214,8 @@ async def _carry_out(
         return REFUSED
     with _options_of_target():
         await target.make()
-    outcome = await plans.carry_out("Importing" if verb == "import" else "Copying", planned.count, change)
+    with plans.Progress("Copying" if verb == "copy" else "Importing", planned.count) as progress:
+        outcome = await change(on_progress=progress.advance)
     output.notes((*(plan.notes if args.yes and not args.json else ()), *outcome.notes))
     return outcome
 
@@ -242,15 +241,6 @@ def _fact_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
     yield from (f"  {one_line(mask_secrets(sentence))}" for sentence in plan.notes)
 
 
-def _stopped(verb: str, plan: Plan, args: argparse.Namespace, outcome: Outcome) -> int:
-    """Return the exit code; if the change was stopped, also print its progress."""
-    if not outcome.cancelled:
-        return DONE
-    rest = counted(plan.write_count(args.on_clash))
-    output.note(f"zeroclaw: Stopped after {outcome.count:,} of {rest}; {verb} again to continue.")
-    return INTERRUPTED
-
-
 @verb(
     "copy",
     CHANGED,
@@ -269,7 +259,7 @@ def _stopped(verb: str, plan: Plan, args: argparse.Namespace, outcome: Outcome) 
     agents=options.OWN_MEMORIES,
     examples=("copy --to markdown --dry-run", "copy --to sqlite --to-location new.db"),
 )
-async def copy(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def copy(library: Library, args: argparse.Namespace) -> int:
     """Compare both stores, show the plan with its losses, ask, copy, and verify.
 
     The document is that of all changes, for the target, with `from`, the fields of `Plan` and `CopyOutcome`, `losses`,
@@ -281,7 +271,7 @@ async def copy(library: Library, args: argparse.Namespace, now: datetime) -> int
         target = await open_target(library, args.to, args.to_location, args.profile)
     try:
         _check_writable(target, args)
-        return await _copy(library, target, args, options.build_filter(args, now))
+        return await _copy(library, target, args, options.build_filter(args))
     finally:
         await target.close()
 
@@ -298,7 +288,7 @@ async def _copy(library: Library, target: Target, args: argparse.Namespace, want
     change = partial(copy_memories, library, target, wanted, args.on_clash)
     lines = [*_copy_lines(target, plan, args.on_clash, superseded_sentence(hidden))]
     try:
-        outcome = await _carry_out(target, args, "copy", plan, lines, planned, change, **about)
+        outcome = await _confirm_and_run(target, args, "copy", plan, lines, planned, change, **about)
     except NotReachable as error:
         error.hint = "The memories copied so far stay in the target. Copy again to continue, or undo the copy."
         raise
@@ -308,8 +298,10 @@ async def _copy(library: Library, target: Target, args: argparse.Namespace, want
     renamed = renaming_sentences(outcome.renamed, plans.MOST_NAMED)
     undo = [_undo(target)] if outcome.action is not None else []
     done = plans.change_document(target, outcome, **about, **plan.as_json(), on_clash=args.on_clash)
-    output.answer(args, done, [output.done(copied), *more, *renamed, *undo])
-    return _stopped("copy", plan, args, outcome) or (REFUSED if outcome.differs else DONE)
+    output.print_result(args, done, [output.done(copied), *more, *renamed, *undo])
+    if outcome.cancelled:
+        return plans.note_stopped(outcome.count, counted(count))
+    return REFUSED if outcome.differs else DONE
 
 
 @contextmanager

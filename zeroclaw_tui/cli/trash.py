@@ -9,17 +9,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli import output, plans
-from zeroclaw_tui.cli.chosen import find_exact, not_found_sentence, several_agents
+from zeroclaw_tui.cli.chosen import find_exact, not_found, several_agents
 from zeroclaw_tui.cli.options import DRY_RUN, PAGE, agent_names, conflict_options, option, positive
 from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Styled
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.memory.days import time_here
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotFound, Refused, UsageError
+from zeroclaw_tui.memory.errors import DONE, REFUSED, NotFound, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, cut, one_line, size_shown
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.journal_records import Version
     from zeroclaw_tui.curation.library import Library
@@ -57,7 +55,7 @@ _REVERSAL_OPTIONS = (
     ],
     examples=("undo --dry-run", "undo --list"),
 )
-async def undo(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def undo(library: Library, args: argparse.Namespace) -> int:
     """Undo the last change, or the one with a number, after confirmation; with --list show all changes."""
     return await (_list_changes if args.list else _reverse_action)(library, args)
 
@@ -68,7 +66,7 @@ async def undo(library: Library, args: argparse.Namespace, now: datetime) -> int
     options=[*_REVERSAL_OPTIONS],
     examples=("redo --dry-run", "redo --id 12"),
 )
-async def redo(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def redo(library: Library, args: argparse.Namespace) -> int:
     """Redo the last undone change, or the one with a number, after confirmation."""
     return await _reverse_action(library, args)
 
@@ -105,8 +103,8 @@ async def _reverse_action(library: Library, args: argparse.Namespace) -> int:
 
 
 async def _run(args: argparse.Namespace, doing: str, count: int, change: Callable[..., Awaitable[Outcome]]) -> Outcome:
-    with plans.print_conflicts():
-        return await plans.carry_out(doing, count, partial(change, on_conflict=args.on_conflict))
+    with plans.print_conflicts(), plans.Progress(doing, count) as progress:
+        return await change(on_conflict=args.on_conflict, on_progress=progress.advance)
 
 
 async def _preview(library: Library, args: argparse.Namespace, numbers: Sequence[int]) -> ApplyResult:
@@ -161,12 +159,8 @@ def _print_done(
     output.notes(outcome.notes)
     counts = f" ({counted(outcome.count, noun)})" if outcome.reversed_action else ""
     lines = [output.done(f"{outcome.headline()}{counts}"), *plans.skipped_lines(outcome)]
-    output.answer(args, plans.change_document(library, outcome, **facts), lines)
-    if not outcome.cancelled:
-        return DONE
-    stopped = f"Stopped after {outcome.count:,} of {counted(wanted, noun)}"
-    output.note(f"zeroclaw: {stopped}; {args.verb} again for the rest.")
-    return INTERRUPTED
+    output.print_result(args, plans.change_document(library, outcome, **facts), lines)
+    return plans.note_stopped(outcome.count, counted(wanted, noun)) if outcome.cancelled else DONE
 
 
 async def _list_changes(library: Library, args: argparse.Namespace) -> int:
@@ -177,7 +171,7 @@ async def _list_changes(library: Library, args: argparse.Namespace) -> int:
         for action in actions
     ]
     lines = output.table(rows, ("id", "done", "change"), right=(0,)) if rows else ["No changes recorded here."]
-    return output.answer(args, {**output.place_of(library), "actions": listed}, lines)
+    return output.print_result(args, {**output.place_of(library), "actions": listed}, lines)
 
 
 def _more_lines(count: int) -> list[Line]:
@@ -196,7 +190,7 @@ def _more_lines(count: int) -> list[Line]:
     ],
     examples=("trash list --contains tea", "trash list --json"),
 )
-async def trash_list(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def trash_list(library: Library, args: argparse.Namespace) -> int:
     """List deleted memories: the fields of `get`, and when and by which change each was deleted."""
     await _recover(library, args)
     rows, total = await library.trash.listing(args.contains or "", limit=args.limit, offset=args.offset)
@@ -206,7 +200,7 @@ async def trash_list(library: Library, args: argparse.Namespace, now: datetime) 
     sizes = f"{size_shown(usage['bytes'])} of {size_shown(usage['bytes_kept'])}"
     stays = f"each stays for {usage['days_kept']} days"
     about = f"{counted(usage['rows'])} in the trash of this config dir, {sizes}; {stays}."
-    return output.answer(args, found, [*_list_lines(rows, total, args), Styled(about, DIM)])
+    return output.print_result(args, found, [*_list_lines(rows, total, args), Styled(about, DIM)])
 
 
 async def _recover(library: Library, args: argparse.Namespace) -> None:
@@ -227,7 +221,7 @@ async def _recover(library: Library, args: argparse.Namespace) -> None:
     ],
     examples=("trash restore 12", "trash restore --all --dry-run"),
 )
-async def trash_restore(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def trash_restore(library: Library, args: argparse.Namespace) -> int:
     """Restore deleted memories."""
     from zeroclaw_tui.curation.changes import check_restorable, restore
 
@@ -263,7 +257,7 @@ async def _numbers(library: Library, args: argparse.Namespace) -> list[int]:
     [DRY_RUN],
     examples=("trash empty --dry-run", "trash empty --yes"),
 )
-async def trash_empty(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def trash_empty(library: Library, args: argparse.Namespace) -> int:
     """Permanently delete every change of this store from the trash."""
     from zeroclaw_tui.curation.outcome import Outcome
 
@@ -328,7 +322,7 @@ async def print_history(library: Library, args: argparse.Namespace) -> int:
     versions.sort(key=lambda found: found[1].action, reverse=True)
     if args.json:
         listed = [_version_as_json(wanted, version) for wanted, version in versions]
-        output.document({**output.place_of(library), "ids": ids, "versions": listed})
+        output.print_document({**output.place_of(library), "ids": ids, "versions": listed})
         return DONE
     for _, version in versions:
         key = one_line(version.rows[-1].entry().key)
@@ -353,7 +347,7 @@ async def _ids(library: Library, args: argparse.Namespace) -> list[str]:
         if args.key in (None, entry.key) and args.id in (None, entry.id) and (not agents or entry.agent in agents)
     ]
     if not ids:
-        raise NotFound(not_found_sentence(args.key, args.id), hint="Pass --id ID for a memory that was renamed.")
+        raise not_found(args.key, args.id, hint="Pass --id ID for a memory that was renamed.")
     return list(dict.fromkeys(ids))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import output
@@ -35,13 +34,13 @@ _MAX_QUERY_LENGTH = 400
     concerns=("store", "recall", "vectors"),
     examples=("tail --since 12h", "tail --follow --json"),
 )
-async def tail(library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def tail(library: Library, args: argparse.Namespace) -> int:
     """Print the recorded turns, each compared with a recall made now; with --json one line per turn."""
     from zeroclaw_tui.curation.turns import follow, recorded
     from zeroclaw_tui.memory.days import moment
 
     agent = single_agent(args)
-    since = None if args.since is None else moment(parse_time(args.since, now))
+    since = None if args.since is None else moment(parse_time(args.since, args.now))
     printed: set[str] = set()
     if not args.follow:
         await _print_turns(library, args, await recorded(library, since=since, agent=agent), printed)
@@ -64,7 +63,7 @@ async def _print_turns(library: Library, args: argparse.Namespace, log: TurnLog,
     for turn in log.turns:
         compared = await compare(library, turn)
         if args.json:
-            output.document(compared.as_json(), compact=True)
+            output.print_document(compared.as_json(), compact=True)
         else:
             output.write_lines(_turn_lines(compared))
             sys.stdout.flush()

@@ -22,13 +22,11 @@ from zeroclaw_tui.cli.options import (
     option,
     suggest,
 )
-from zeroclaw_tui.cli.output import answer as answer_with
-from zeroclaw_tui.cli.output import note, notes
+from zeroclaw_tui.cli.output import note, notes, print_result
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 
 if TYPE_CHECKING:
-    from datetime import datetime
     from pathlib import Path
 
     from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.transfer.plan import Target
 
 Concern = Literal["store", "recall", "vectors", "hygiene", "snapshot", "file", "fact"]
-Answer = Callable[..., Awaitable[int]]
+RunVerb = Callable[..., Awaitable[int]]
 
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Browse": {
@@ -126,7 +124,7 @@ class Verb(NamedTuple):
     about: str
     shape: str
     """The field names of its JSON document."""
-    answers: Answer
+    run: RunVerb
     options: Sequence[AddOption] = ()
     examples: tuple[str, ...] = ()
     """Arguments after `zeroclaw memory`."""
@@ -144,12 +142,12 @@ class Verb(NamedTuple):
     """Whether its result depends on the ZeroClaw version."""
 
 
-def verb(name: str, shape: str, options: Sequence[AddOption] = (), **more: Any) -> Callable[[Answer], Answer]:
+def verb(name: str, shape: str, options: Sequence[AddOption] = (), **more: Any) -> Callable[[RunVerb], RunVerb]:
     """Declare the decorated function as a verb; `more` are fields of `Verb`."""
 
-    def declare(answers: Answer) -> Answer:
-        _DECLARED[name] = Verb(name, _VERBS[name][1], shape, answers, options, **more)
-        return answers
+    def declare(run: RunVerb) -> RunVerb:
+        _DECLARED[name] = Verb(name, _VERBS[name][1], shape, run, options, **more)
+        return run
 
     return declare
 
@@ -239,24 +237,24 @@ def _unknown(name: str, known: Iterable[str]) -> UsageError:
     return UsageError(f"Unknown command: {shown}.", hint=f"Did you mean {near}? {_LISTED}" if near else _LISTED)
 
 
-def answer(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """Run a verb, and return its exit code. Raises InspectorError."""
     import asyncio
     import gc
 
     gc.freeze()
     gc.enable()
-    return asyncio.run(_answer(args))
+    return asyncio.run(_run(args))
 
 
-async def _answer(args: argparse.Namespace) -> int:
+async def _run(args: argparse.Namespace) -> int:
     from datetime import datetime
 
     from zeroclaw_tui.curation.config_choice import configs_for
     from zeroclaw_tui.curation.library import open_library
     from zeroclaw_tui.scoring.profiles import profile_for
 
-    now = datetime.now().astimezone()
+    args.now = datetime.now().astimezone()
     called = _DECLARED[args.verb]
     if args.profile is not None:
         profile = profile_for(args.profile)
@@ -264,29 +262,29 @@ async def _answer(args: argparse.Namespace) -> int:
             rules = f"using the rules of {profile.version}, the newest known"
             note(f"zeroclaw: ZeroClaw {profile.newer} is unknown; {rules}.")
     if called.opens == "nothing":
-        return await called.answers(None, args, now)
+        return await called.run(None, args)
     configs = configs_for(open_options(args))
     _print_choice(configs)
     notes(configs[0].warnings_about(*called.concerns))
     if called.opens == "config":
-        return await called.answers(configs, args, now)
+        return await called.run(configs, args)
     if called.opens == "store":
         library = await open_library(configs[0], args.profile, may_be_missing=True, query_binary=called.needs_version)
-        return await _answer_opened(called, library, args, now)
+        return await _run_on_store(called, library, args)
     from zeroclaw_tui.curation.transfer.plan import Target
 
     target = await Target.at(configs[0], args.profile)
     if target.library is None and called.opens == "new store":
         await _make(target, args)
     if target.library is not None:
-        return await _answer_opened(called, target.library, args, now)
+        return await _run_on_store(called, target.library, args)
     try:
-        return await called.answers(target, args, now)
+        return await called.run(target, args)
     finally:
         await target.close()
 
 
-async def _answer_opened(called: Verb, library: Library, args: argparse.Namespace, now: datetime) -> int:
+async def _run_on_store(called: Verb, library: Library, args: argparse.Namespace) -> int:
     """Run a verb on an open store, after printing notices about the store."""
     library.on_first_request(lambda sentence: note(f"zeroclaw: {sentence}"))
     sentences = [notice.sentence for notice in library.memory.about.notices if not notice.is_minor]
@@ -296,10 +294,10 @@ async def _answer_opened(called: Verb, library: Library, args: argparse.Namespac
         if args.agent and ("agents" not in library.memory.why_not or "recall" not in called.concerns):
             await library.check_agents(args.agent)
         if called.opens != "target":
-            return await called.answers(library, args, now)
+            return await called.run(library, args)
         from zeroclaw_tui.curation.transfer.plan import Target
 
-        return await called.answers(Target.of(library), args, now)
+        return await called.run(Target.of(library), args)
     except Refused as refused:
         if any(refused.message in sentence for sentence in sentences):
             refused.message = "The change was refused for that reason."
@@ -361,11 +359,11 @@ def topics() -> Iterator[tuple[str, str]]:
     opens="nothing",
     examples=("help scoring", "help trash restore"),
 )
-async def show(nothing: None, args: argparse.Namespace, now: datetime) -> int:
+async def show(nothing: None, args: argparse.Namespace) -> int:
     """Print the page of a topic, the help of a verb, or the list of pages."""
     text = _text(args.topic)
     found = {"topic": " ".join(args.topic) or None, "text": text}
-    return answer_with(args, found, text.rstrip("\n").split("\n"))
+    return print_result(args, found, text.rstrip("\n").split("\n"))
 
 
 def _folder() -> Path:

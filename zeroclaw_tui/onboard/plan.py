@@ -123,7 +123,7 @@ def apply_plan(plan: Plan) -> str | None:
     if plan.new_key is not None:
         make_key_file(situation.config_dir, plan.new_key)
     backup = save_config(
-        situation.config_file, situation.raw, plan.after.to_bytes(), situation.own_dir, datetime.now(UTC)
+        situation.config_file, situation.raw, plan.after.to_bytes(), situation.install.own_dir, datetime.now(UTC)
     )
     return None if backup is None else backup.name
 

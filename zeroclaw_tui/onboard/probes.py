@@ -32,16 +32,15 @@ from zeroclaw_tui.memory.errors import (
     Refused,
 )
 from zeroclaw_tui.memory.text import one_line, with_tilde
-from zeroclaw_tui.onboard.answers import DB_URL, Answers
+from zeroclaw_tui.onboard.answers import DB_URL, PROVIDER_SETTING, Answers
 
 Verdict = Literal["good", "bad", "not tested"]
 SECONDS = 8.0
 """The time limit of a test."""
 _SEARCH_BY_VECTOR = ("sqlite", "lucid", "qdrant")
 _EMBEDDING_SETTINGS = frozenset(f"memory.embedding_{name}" for name in ("provider", "model", "dimensions", "api_key"))
-_STORED_VECTORS = frozenset(("memory.embedding_provider", "memory.embedding_dimensions"))
+_STORED_VECTORS = frozenset((PROVIDER_SETTING, "memory.embedding_dimensions"))
 """The settings that decide whether vectors fit a collection."""
-_PROVIDER = "memory.embedding_provider"
 _LUCID_BINARY = "storage.lucid.binary_path"
 _QDRANT_URL, _QDRANT_KEY = "storage.qdrant.url", "storage.qdrant.api_key"
 _AS_ZEROCLAW = "Run this as the user who runs ZeroClaw, or fix the permissions."
@@ -78,7 +77,7 @@ def subjects(answers: Answers, changed: Collection[str] | None = None) -> tuple[
     """
     backend = answers.backend()
     found = [backend] if backend in _PROBES and _is_affected(backend, changed) else []
-    provider = str(answers.value("memory.embedding_provider") or "").strip()
+    provider = str(answers.value(PROVIDER_SETTING) or "").strip()
     is_on = provider not in ("", "none") and answers.value("memory.embedding_dimensions") != 0
     if is_on and backend in _SEARCH_BY_VECTOR and (changed is None or _EMBEDDING_SETTINGS & set(changed)):
         found.append("embedding")
@@ -236,13 +235,13 @@ async def _probe_embedding(answers: Answers, seconds: float) -> Finding:
         return Finding("embedding", "not tested", sentence)
     because = why_no_embedder(config)
     if because is not None:
-        return Finding("embedding", "bad", because, exit_code=WRONG_USE, wrong=(_PROVIDER,))
+        return Finding("embedding", "bad", because, exit_code=WRONG_USE, wrong=(PROVIDER_SETTING,))
     from zeroclaw_tui.embeddings.endpoint import PROBE, OpenAIEmbedder
 
     embedder = OpenAIEmbedder(config, PROBE, seconds=seconds)
     facts = _open_key_facts(embedder.url, config.api_key)
     # The URL of a hosted provider is not an answer, so another answer cannot fix it.
-    wrong = _PROVIDER if config.provider.startswith("custom:") and not is_routed else ""
+    wrong = PROVIDER_SETTING if config.provider.startswith("custom:") and not is_routed else ""
     try:
         vector = await embedder.embed(_SENT_TEXT)
     except WrongDimensionError as error:
@@ -284,7 +283,7 @@ def effective_embedding(answers: Answers) -> tuple[EmbeddingConfig, bool]:
 
     reading = Reading(document, situation.environ, target, notes, opened)
     config = read_embedding(reading, read_memory(document, target, notes))
-    return config, "embedding_routes" in notes.sources.get("memory.embedding_provider", "")
+    return config, "embedding_routes" in notes.sources.get(PROVIDER_SETTING, "")
 
 
 def _open_key_facts(url: str, key: str | None) -> tuple[str, ...]:

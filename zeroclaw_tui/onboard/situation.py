@@ -63,11 +63,6 @@ class Situation:
         return self.config_file.parent
 
     @property
-    def own_dir(self) -> Path:
-        """The folder of this program's own files for the install."""
-        return self.install.own_dir
-
-    @property
     def is_new(self) -> bool:
         """Whether there is no config.toml yet."""
         return self.raw is None

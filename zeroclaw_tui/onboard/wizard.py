@@ -11,7 +11,6 @@ from zeroclaw_tui.backends.factory import keeps_nothing
 from zeroclaw_tui.config.locations import Install, config_dir_option, home_folder
 from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.config.toml import read_config
-from zeroclaw_tui.memory.errors import DONE
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.onboard.answers import Answers, gather
 from zeroclaw_tui.onboard.flow import walk
@@ -44,9 +43,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class WizardResult:
-    """The exit code, and the next step: the config dir to inspect, or the arguments for the real zeroclaw."""
+    """The next step that the user chose: the config dir to inspect, the arguments for the real zeroclaw, or neither."""
 
-    exit_code: int
     inspect: Path | None = None
     real: tuple[str, ...] = ()
     config_dir: Path | None = None
@@ -75,7 +73,7 @@ def run_wizard(asker: Asker, request: Request, environ: Mapping[str, str]) -> Wi
         walked = walk(asker, answers, tests=request.tests, dry_run=request.dry_run)
         if walked.ending == "leave" or walked.plan is None or request.dry_run:
             asker.say([[("", "Dry run. Nothing was written." if request.dry_run else "Nothing was changed.")]])
-            return WizardResult(DONE)
+            return WizardResult()
         plan = walked.plan
         asker.say(after_lines(plan, apply_plan(plan)))
         return _after(asker, plan)
@@ -109,8 +107,8 @@ def _after(asker: Asker, plan: Plan) -> WizardResult:
     chosen = asker.choose("What next?", choices, preset="nothing", back=False) if len(choices) > 1 else "nothing"
     if chosen == "real":
         is_named = bool(config_dir_option(situation.install, situation.environ))
-        return WizardResult(DONE, real=real_arguments(situation), config_dir=situation.config_dir if is_named else None)
-    return WizardResult(DONE, situation.config_dir if chosen == "inspect" else None)
+        return WizardResult(real=real_arguments(situation), config_dir=situation.config_dir if is_named else None)
+    return WizardResult(situation.config_dir if chosen == "inspect" else None)
 
 
 def found_lines(answers: Answers) -> list[Line]:

@@ -82,7 +82,7 @@ def test_the_inspector_opens_only_when_chosen(reply: Reply, make_world: MakeWorl
     notes.write_text("- likes tea\n")
     asker = ScriptedAsker(answering({"what next": reply}, partial(with_backend, "markdown")))
     opened = world.config_dir if reply == "inspect" else None
-    assert run_wizard(asker, Request(), world.environ) == WizardResult(0, opened)
+    assert run_wizard(asker, Request(), world.environ) == WizardResult(opened)
     assert asker.moments[-1].title == NEXT
 
 
@@ -103,7 +103,7 @@ def test_an_installed_zeroclaw_gets_its_own_schema_and_its_next_step_is_offered(
     (programs / "zeroclaw").chmod(0o755)
     world = make_world(None, PATH=str(programs))
     asker = ScriptedAsker(answering({"what next": "real"}))
-    assert run_wizard(asker, Request(), world.environ) == WizardResult(0, real=arguments)
+    assert run_wizard(asker, Request(), world.environ) == WizardResult(real=arguments)
     assert world.file.read_text().startswith(first)
     place = "data" if arguments == ("quickstart",) else "workspace"
     assert f"{world.config_dir / place}/memory/brain.db will be created" in asker.all_said
@@ -125,7 +125,7 @@ def test_a_dry_run_shows_the_review_and_writes_nothing(make_world: MakeWorld, pr
     world = make_world(OLD)
     before = world.files()
     asker = ScriptedAsker(partial(with_backend, "markdown"))
-    assert run_wizard(asker, Request(dry_run=True), world.environ) == WizardResult(0)
+    assert run_wizard(asker, Request(dry_run=True), world.environ) == WizardResult()
     assert '+ backend = "markdown"' in asker.all_said
     assert "Nothing was written" in asker.said[-1]
     assert world.files() == before
