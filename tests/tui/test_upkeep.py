@@ -71,9 +71,9 @@ async def go_to_kind(screen: Screen, kind: str) -> None:
     """Move the cursor to the first memory of a kind of finding."""
     await screen.press(*["left"] * 5)
     for _ in range(5):
-        if screen.top.tab.memories.selected.finding.kind != kind:
+        if screen.top.tab.table.selected.finding.kind != kind:
             await screen.press("right")
-    assert screen.top.tab.memories.selected.finding.kind == kind
+    assert screen.top.tab.table.selected.finding.kind == kind
 
 
 async def test_deleting_more_than_ten_safe_memories_takes_two_keys_and_their_number(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -15,7 +14,7 @@ from zeroclaw_tui.cli.options import option
 from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, NOTHING, RED, YELLOW, Line, Styled
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, InspectorError, UsageError
-from zeroclaw_tui.memory.text import counted, cut, display_text, one_line
+from zeroclaw_tui.memory.text import counted, cut, display_text, distinct_numbers, one_line
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -199,8 +198,7 @@ def _final_score(scored: ScoredEntry, threshold: float) -> Line:
     shown, score = _number(compared), _number(scored.score)
     final = shown
     if compared is not None and compared < threshold and shown == f"{threshold:.2f}":
-        # Truncated instead of rounded, so that it stays below the threshold.
-        final = f"{math.floor(compared * 10_000) / 10_000:.4f}"
+        final, _ = distinct_numbers(compared, threshold)
     return Styled(final, BOLD) if shown == score else [Styled(f"{score} →", DIM), " ", Styled(final, BOLD)]
 
 

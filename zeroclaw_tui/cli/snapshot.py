@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.cli import output, plans
 from zeroclaw_tui.cli.options import DRY_RUN, OWNER, option, parse_path, single_agent
 from zeroclaw_tui.cli.output import BOLD, Line, Styled
-from zeroclaw_tui.cli.transfer import ON_CLASH, import_planned
+from zeroclaw_tui.cli.transfer import ON_CONFLICT, import_planned
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.memory.text import counted, one_line
 
@@ -70,7 +70,7 @@ def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
         option(
             "file", nargs="?", metavar="FILE", help="A snapshot or a JSONL export (default: ZeroClaw's own snapshot)"
         ),
-        ON_CLASH,
+        ON_CONFLICT,
         DRY_RUN,
     ],
     agents=OWNER,

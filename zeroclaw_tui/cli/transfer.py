@@ -30,14 +30,15 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.export import ExportFormat
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome
-    from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, Target
+    from zeroclaw_tui.curation.transfer.plan import Plan, Target
+    from zeroclaw_tui.memory.change import OnConflict
     from zeroclaw_tui.memory.query import MemoryFilter
 
 
 FORMATS = ("jsonl", "csv", "markdown")
 SOURCES = ("jsonl", "csv", "snapshot", "openclaw", "claude", "mcp", "rmem", "mem0")
-ON_CLASH = options.conflict_options(
-    "on_clash",
+ON_CONFLICT = options.conflict_options(
+    "on_conflict",
     "skip",
     skip="Skip memories whose key is taken (default)",
     overwrite="Replace existing memories; undo restores them",
@@ -138,7 +139,7 @@ def _format(args: argparse.Namespace) -> ExportFormat:
             metavar="WHAT",
             help="Also import %(choices)s texts, which seem to contain a secret or a threat",
         ),
-        ON_CLASH,
+        ON_CONFLICT,
         options.DRY_RUN,
     ],
     agents=options.OWNER,
@@ -172,16 +173,17 @@ async def import_planned(
     _check_writable(target, args)
     with plans.Progress("Reading", None) as reading:
         plan = await make_plan(on_progress=reading.advance)
-    planned = Outcome(plan.verb, plan.write_count(args.on_clash), notes=plan.notes)
-    change = partial(import_memories, target, plan, args.on_clash)
-    lines = [*_import_lines(plan, args.on_clash)]
+    planned = Outcome(plan.verb, plan.write_count(args.on_conflict), notes=plan.notes)
+    change = partial(import_memories, target, plan, args.on_conflict)
+    lines = [*_import_lines(plan, args.on_conflict)]
     outcome = await _confirm_and_run(target, args, plan.verb, plan, lines, planned, change)
     if isinstance(outcome, int):
         return outcome
     headline = outcome.headline(plans.undo_hint(), one_line(plan.file.name))
-    left_out = [f"Left out {counted(plan.taken)} whose key is taken."] if args.on_clash == "skip" and plan.taken else []
+    skipped = plan.taken if args.on_conflict == "skip" else 0
+    left_out = [f"Left out {counted(skipped)} whose key is taken."] if skipped else []
     renamed = renaming_sentences(outcome.renamed, plans.MOST_NAMED)
-    done = plans.change_document(target, outcome, **plan.as_json(), on_clash=args.on_clash)
+    done = plans.change_document(target, outcome, **plan.as_json(), on_clash=args.on_conflict)
     output.print_result(args, done, [output.done(headline), *left_out, *renamed])
     return plans.note_stopped(outcome.count, counted(planned.count)) if outcome.cancelled else DONE
 
@@ -206,7 +208,7 @@ async def _confirm_and_run(
     **about: Any,
 ) -> Done | int:
     """Show a plan, ask, and carry it out; returns the exit code if nothing is done."""
-    about |= {**plan.as_json(), "on_clash": args.on_clash}
+    about |= {**plan.as_json(), "on_clash": args.on_conflict}
     if args.dry_run or not planned.count:
         return plans.print_plan(args, lines, plans.change_document(target, planned, dry_run=args.dry_run, **about))
     plans.check_can_ask(f"zeroclaw memory {verb}", yes=args.yes)
@@ -220,22 +222,22 @@ async def _confirm_and_run(
     return outcome
 
 
-def _import_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
+def _import_lines(plan: Plan, on_conflict: OnConflict) -> Iterator[Line]:
     name = one_line(plan.file.name)
-    if not plan.write_count(on_clash):
+    if not plan.write_count(on_conflict):
         what = f"of {counted(plan.count)} in {name}" if plan.count else f"{name} has no memories"
         yield f"Nothing to import: {what}"
-        yield from _fact_lines(plan, on_clash)
+        yield from _fact_lines(plan, on_conflict)
         return
-    yield Styled(f"Import {counted(plan.write_count(on_clash))} from {name}?", BOLD)
-    yield from _fact_lines(plan, on_clash)
+    yield Styled(f"Import {counted(plan.write_count(on_conflict))} from {name}?", BOLD)
+    yield from _fact_lines(plan, on_conflict)
     yield runnable("  `zeroclaw memory undo` reverses that.")
 
 
-def _fact_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
+def _fact_lines(plan: Plan, on_conflict: OnConflict) -> Iterator[Line]:
     """Yield the facts of a copy or an import, one per line."""
     makes = [plan.makes] if plan.makes else []
-    yield from (f"  {one_line(mask_secrets(fact))}" for fact in (*makes, *plan.counts(on_clash)))
+    yield from (f"  {one_line(mask_secrets(fact))}" for fact in (*makes, *plan.counts(on_conflict)))
     if plan.taken:
         yield Styled(f"    {first_names(plan.samples, plan.taken)}", DIM)
     yield from (f"  {one_line(mask_secrets(sentence))}" for sentence in plan.notes)
@@ -252,7 +254,7 @@ def _fact_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
             help="Target backend (see `zeroclaw memory help backends`) or plug-in",
         ),
         option("--to-location", metavar="URL_OR_PATH", help="Target path or URL (default: from config.toml)"),
-        ON_CLASH,
+        ON_CONFLICT,
         options.DRY_RUN,
         options.FILTERS,
     ],
@@ -281,12 +283,12 @@ async def _copy(library: Library, target: Target, args: argparse.Namespace, want
 
     with plans.Progress("Comparing", None) as comparing:
         plan = await plan_copy(library, target, wanted, on_progress=comparing.advance)
-    count = plan.write_count(args.on_clash)
+    count = plan.write_count(args.on_conflict)
     hidden = await library.superseded_hidden(wanted)
     about: dict[str, Any] = {"from": output.place_of(library), "losses": list(plan.notes), "superseded_hidden": hidden}
     planned = CopyOutcome("copy", count, left=plan.new + plan.taken - count)
-    change = partial(copy_memories, library, target, wanted, args.on_clash)
-    lines = [*_copy_lines(target, plan, args.on_clash, superseded_sentence(hidden))]
+    change = partial(copy_memories, library, target, wanted, args.on_conflict)
+    lines = [*_copy_lines(target, plan, args.on_conflict, superseded_sentence(hidden))]
     try:
         outcome = await _confirm_and_run(target, args, "copy", plan, lines, planned, change, **about)
     except NotReachable as error:
@@ -297,7 +299,7 @@ async def _copy(library: Library, target: Target, args: argparse.Namespace, want
     copied, *more = outcome.texts(_named(target))
     renamed = renaming_sentences(outcome.renamed, plans.MOST_NAMED)
     undo = [_undo(target)] if outcome.action is not None else []
-    done = plans.change_document(target, outcome, **about, **plan.as_json(), on_clash=args.on_clash)
+    done = plans.change_document(target, outcome, **about, **plan.as_json(), on_clash=args.on_conflict)
     output.print_result(args, done, [output.done(copied), *more, *renamed, *undo])
     if outcome.cancelled:
         return plans.note_stopped(outcome.count, counted(count))
@@ -317,13 +319,13 @@ def _options_of_target() -> Iterator[None]:
         raise
 
 
-def _copy_lines(target: Target, plan: Plan, on_clash: OnClash, left_out: str) -> Iterator[Line]:
-    count = plan.write_count(on_clash)
+def _copy_lines(target: Target, plan: Plan, on_conflict: OnConflict, left_out: str) -> Iterator[Line]:
+    count = plan.write_count(on_conflict)
     if count:
         yield Styled(f"Copy {counted(count)} to {_named(target)}?", BOLD)
     else:
         yield f"Nothing to copy of {counted(plan.count)} to {_named(target)}"
-    yield from _fact_lines(plan, on_clash)
+    yield from _fact_lines(plan, on_conflict)
     if left_out:
         yield Styled(f"  {left_out}", YELLOW)
     if count:

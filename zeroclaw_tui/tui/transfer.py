@@ -22,7 +22,8 @@ from zeroclaw_tui.curation.export import SUFFIXES, ExportFormat, export_file
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome, superseded_sentence
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
-from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, Target
+from zeroclaw_tui.curation.transfer.plan import Plan, Target
+from zeroclaw_tui.memory.change import OnConflict
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, size_shown
@@ -44,10 +45,10 @@ _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 
 async def export_view(app: App[Any], library: Library, view: View, now: datetime, patience: float) -> str | None:
     """Ask for the file, and export the listed memories; returns the report, None if cancelled."""
-    chosen, narrowed = view.listing_filter(now), _filter_text(view)
+    chosen, about = view.listing_filter(now), _filter_text(view)
     count = await count_matching(library.memory, chosen)
     if hidden := await library.superseded_hidden(chosen):
-        narrowed = f"{narrowed}\n{superseded_sentence(hidden, way='“superseded” in the facets takes')}"
+        about = f"{about}\n{superseded_sentence(hidden, way='“superseded” in the facets takes')}"
 
     def below(values: Mapping[str, str]) -> Content:
         return Content(_FORMATS[_format(path_typed(values["path"]))])
@@ -56,18 +57,18 @@ async def export_view(app: App[Any], library: Library, view: View, now: datetime
         Field("path", "to", safe_text(str(Path.home() / f"zeroclaw-memories-{now:%Y-%m-%d}.jsonl"))),
         *([] if "vectors" in library.memory.why_not else [Field("vectors", "vectors", "no", ("no", "yes"))]),
     ]
-    form = Form(f"Export {counted(count)}?", Content.styled(narrowed, MUTED), fields, below, does="export")
+    form = Form(f"Export {counted(count)}?", Content.styled(about, MUTED), fields, below, does="export")
     values = await app.push_screen_wait(form)
     if values is None:
         return None
     path = path_typed(values["path"])
     how = _format(path)
     vectors = values.get("vectors") == "yes" and how == "jsonl"
-    is_there = await asyncio.to_thread(path.exists)
+    exists = await asyncio.to_thread(path.exists)
     body = Content(f"{safe_text(str(path))} already exists. Its content will be lost.")
-    if is_there and not await app.push_screen_wait(yes_or_no("Replace this file?", body, "Replace")):
+    if exists and not await app.push_screen_wait(yes_or_no("Replace this file?", body, "Replace")):
         return None
-    export = partial(export_file, library, chosen, path, how, vectors=vectors, overwrite=is_there)
+    export = partial(export_file, library, chosen, path, how, vectors=vectors, overwrite=exists)
     done = await with_progress(app, f"Exporting {counted(count)}", count, patience, export)
     # Vectors were left out of JSONL by choice. The path is last, without a full stop that could wrap.
     lost = "" if how == "jsonl" else f". {' '.join(done.lost)}"
@@ -105,7 +106,7 @@ async def import_planned(
     if plan.flagged:
         remark = "texts with a secret or a threat"
         answers.append(Answer("f", f"Include the {plan.flagged:,} flagged", _FLAGGED, remark))
-    policy: OnClash | Literal["flagged"] | None
+    policy: OnConflict | Literal["flagged"] | None
     policy = await app.push_screen_wait(Question(_import_title(plan), _plan_body(plan), "Cancel", answers))
     if policy is None or policy == _FLAGGED:
         return policy
@@ -214,13 +215,13 @@ def _line(sentence: str) -> str:
     return cut(clean(sentence), 130)
 
 
-def _answers(plan: Plan, verb: str, where: str, trash: str) -> list[Answer[OnClash]]:
+def _answers(plan: Plan, verb: str, where: str, trash: str) -> list[Answer[OnConflict]]:
     """The answers: import the new memories; for keys that are taken, also overwrite or keep both."""
     new, taken = plan.new, plan.taken
     if not taken:
         return [Answer("y", f"{verb} the {new:,} new", "skip")] if new else []
     others = "the other one is not changed" if taken == 1 else f"the other {taken:,} are not changed"
-    only_new: list[Answer[OnClash]] = [Answer("s", f"Only the {new:,} new", "skip", f"{others} {where}")]
+    only_new: list[Answer[OnConflict]] = [Answer("s", f"Only the {new:,} new", "skip", f"{others} {where}")]
     return [
         *(only_new if new else []),
         Answer("o", f"Overwrite {taken:,}", "overwrite", f"the versions {where} go to {trash}"),

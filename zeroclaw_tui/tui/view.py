@@ -30,7 +30,7 @@ PARTS: tuple[Part, ...] = ("category", "session", "agent", "namespace", "age", "
 _SINGLE: tuple[Part, ...] = ("age", "superseded")
 """Parts with at most one selected value."""
 EmptyMessage = tuple[str, str, tuple[tuple[str, str], ...]]
-Narrowed = tuple[tuple[Part, str], ...]
+SelectedValues = tuple[tuple[Part, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Chip(NamedTuple):
 class View:
     """The selected filter values, the order, and the search with its mode."""
 
-    narrowed: Narrowed = ()
+    selected: SelectedValues = ()
     """Each selected value with its part, in the order of selection."""
     sort: Sort = NEWEST_STORED
     mode: Mode = Mode.RECALL
@@ -108,9 +108,9 @@ class View:
     """In mode "similar", the memory to compare with; None compares with the query."""
 
     @property
-    def scope(self) -> tuple[Narrowed, MemoryFilter]:
+    def scope(self) -> tuple[SelectedValues, MemoryFilter]:
         """All that counts and rows depend on, except the time."""
-        return self.narrowed, self.text_filter
+        return self.selected, self.text_filter
 
     @property
     def is_recall(self) -> bool:
@@ -138,7 +138,7 @@ class View:
 
     def values(self, part: Part) -> tuple[str, ...]:
         """The selected values of a part."""
-        return tuple(value for one, value in self.narrowed if one == part)
+        return tuple(value for one, value in self.selected if one == part)
 
     @property
     def superseded(self) -> Superseded:
@@ -148,23 +148,23 @@ class View:
     def toggled(self, part: Part, value: str) -> View:
         """Select or deselect a value."""
         chosen = (part, value)
-        others = self._without(part) if part in _SINGLE else tuple(one for one in self.narrowed if one != chosen)
-        return replace(self, narrowed=others if chosen in self.narrowed else (*others, chosen))
+        others = self._without(part) if part in _SINGLE else tuple(one for one in self.selected if one != chosen)
+        return replace(self, selected=others if chosen in self.selected else (*others, chosen))
 
     def cleared(self) -> View:
         """Deselect all values; search and order stay."""
-        return replace(self, narrowed=())
+        return replace(self, selected=())
 
-    def _without(self, part: Part) -> Narrowed:
-        return tuple(one for one in self.narrowed if one[0] != part)
+    def _without(self, part: Part) -> SelectedValues:
+        return tuple(one for one in self.selected if one[0] != part)
 
     def shell_options(self, now: datetime) -> str:
         """The filter as quoted options of a shell command."""
-        narrowed, words = self.listing_filter(now), []
+        wanted, words = self.listing_filter(now), []
         for part in ("category", "session", "agent", "namespace"):
-            words += [word for value in getattr(narrowed, part) or () for word in (f"--{part}", value)]
+            words += [word for value in getattr(wanted, part) or () for word in (f"--{part}", value)]
         for part in ("older_than", "newer_than", "contains", "regex"):
-            value = getattr(narrowed, part)
+            value = getattr(wanted, part)
             words += [] if value is None else [f"--{part.replace('_', '-')}", str(value)]
         words += [word for value in self.values("superseded") for word in ("--superseded", value)]
         return shlex.join(one_line(word) for word in words)
@@ -186,7 +186,7 @@ class View:
     @property
     def chips(self) -> tuple[Chip, ...]:
         """The selected values as chips, in the order of the facets."""
-        chosen = sorted(self.narrowed, key=lambda one: PARTS.index(one[0]))
+        chosen = sorted(self.selected, key=lambda one: PARTS.index(one[0]))
         return tuple(Chip(*one, _CHIPS.get(one) or value_text(*one)) for one in chosen)
 
     def listing_filter(self, now: datetime) -> MemoryFilter:
@@ -201,8 +201,8 @@ class View:
 
     def facet_filters(self, now: datetime) -> dict[Part, MemoryFilter]:
         """The filter without each selected part, for the counts of the other values of that part."""
-        parts = dict.fromkeys(part for part, _ in self.narrowed if part != "superseded")
-        return {part: replace(self, narrowed=self._without(part)).listing_filter(now) for part in parts}
+        parts = dict.fromkeys(part for part, _ in self.selected if part != "superseded")
+        return {part: replace(self, selected=self._without(part)).listing_filter(now) for part in parts}
 
     def request(self, now: datetime, config: MemoryConfig, limit: int | None = None) -> RecallRequest:
         """The recall of the view: uses one session, the agents with those they may read, and one namespace.
@@ -269,7 +269,7 @@ class Page:
     counts: Counts | None = None
     other_counts: Mapping[Part, Counts] = field(default_factory=dict)
     """For each part with selected values: the counts without that part."""
-    scope: tuple[Narrowed, MemoryFilter] | None = None
+    scope: tuple[SelectedValues, MemoryFilter] | None = None
     """The scope of the counts."""
     found: int | None = None
     """The number of memories that contain the query of a recall."""

@@ -10,10 +10,11 @@ from typing import Any
 
 from support.installs import Install, make_install
 from support.libraries import Library
+from support.memories import OnConflict
 from transfer_world import EVERYTHING
 
 from zeroclaw_tui.curation.transfer.copy import CopyOutcome, copy_memories, open_target, plan_copy
-from zeroclaw_tui.curation.transfer.plan import OnClash, Plan
+from zeroclaw_tui.curation.transfer.plan import Plan
 
 COLUMNS = "id, key, content, category, created_at, updated_at, session_id, namespace, importance, embedding"
 
@@ -41,12 +42,12 @@ async def planned(source: Library, backend: str, place: str | Path | None, profi
 
 
 async def copied(
-    source: Library, backend: str, place: str | Path | None, on_clash: OnClash = "skip", profile: str = "0.7.5"
+    source: Library, backend: str, place: str | Path | None, on_conflict: OnConflict = "skip", profile: str = "0.7.5"
 ) -> CopyOutcome:
     """Copy everything to a store and return the result."""
     target = await open_target(source, backend, None if place is None else str(place), profile, environ={})
     try:
-        return await copy_memories(source, target, EVERYTHING, on_clash)
+        return await copy_memories(source, target, EVERYTHING, on_conflict)
     finally:
         await target.close()
 

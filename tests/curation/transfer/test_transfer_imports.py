@@ -55,14 +55,14 @@ def both(request, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("on_clash", "changes"),
+    ("on_conflict", "changes"),
     [
         ("skip", {"new": "new"}),
         ("overwrite", {"changed": "new", "stored": "new", "is there": "new", "new": "new"}),
         ("rename", {f"{key} (imported 1150)": "new" for key in ("changed", "stored", "is there")} | {"new": "new"}),
     ],
 )
-async def test_a_taken_key_is_skipped_overwritten_or_renamed(on_clash, changes, both, tmp_path):
+async def test_a_taken_key_is_skipped_overwritten_or_renamed(on_conflict, changes, both, tmp_path):
     """One undo restores every row with its rowid, its vector and its keyword hits."""
     here, there = both
     file = await exported(there, tmp_path / "all.jsonl", vectors=True)
@@ -70,12 +70,12 @@ async def test_a_taken_key_is_skipped_overwritten_or_renamed(on_clash, changes, 
     async with opened(here) as library:
         plan = await plan_import(Target.of(library), file)
         assert (plan.new, plan.same, plan.taken, plan.samples) == (1, 1, 3, ("changed", "stored", "is there"))
-        outcome = await import_memories(Target.of(library), plan, on_clash)
+        outcome = await import_memories(Target.of(library), plan, on_conflict)
     assert (outcome.count, outcome.verb) == (len(changes), "import")
     assert await _contents(here) == {row["key"]: row["content"] for row in OURS} | changes
     hits(here, WORDS)
     async with opened(here) as library:
-        again = await import_memories(Target.of(library), await plan_import(Target.of(library), file), on_clash)
+        again = await import_memories(Target.of(library), await plan_import(Target.of(library), file), on_conflict)
         assert (again.count, again.action) == (0, None)
         await undo(library)
     assert (everything(here), hits(here, WORDS)) == (before, found)
@@ -99,8 +99,8 @@ async def test_overwriting_a_row_removes_the_vector_of_its_old_text(tmp_path):
     assert str(row.values["updated_at"]) > began
 
 
-@pytest.mark.parametrize(("on_clash", "contents"), [("skip", ["A", "B"]), ("overwrite", ["A", "A2", "B"])])
-async def test_repeated_keys_and_ids_in_a_file_lose_nothing_silently(on_clash, contents, tmp_path):
+@pytest.mark.parametrize(("on_conflict", "contents"), [("skip", ["A", "B"]), ("overwrite", ["A", "A2", "B"])])
+async def test_repeated_keys_and_ids_in_a_file_lose_nothing_silently(on_conflict, contents, tmp_path):
     file = _lines(
         tmp_path / "x.jsonl",
         {"id": "1", "key": "a", "content": "A"},
@@ -111,13 +111,13 @@ async def test_repeated_keys_and_ids_in_a_file_lose_nothing_silently(on_clash, c
     async with opened(make(tmp_path / "here.db", "G4", [])) as library:
         plan = await plan_import(Target.of(library), file)
         assert (plan.new, plan.same, plan.taken) == (2, 1, 1)
-        outcome = await import_memories(Target.of(library), plan, on_clash)
+        outcome = await import_memories(Target.of(library), plan, on_conflict)
         assert (outcome.count, outcome.notes) == (len(contents), ())
         assert sorted(entry.content for entry in await library.memory.list()) == contents
 
 
-@pytest.mark.parametrize("on_clash", ["skip", "overwrite", "rename"])
-async def test_memories_of_another_agent_are_new_for_the_given_agent(tmp_path, on_clash):
+@pytest.mark.parametrize("on_conflict", ["skip", "overwrite", "rename"])
+async def test_memories_of_another_agent_are_new_for_the_given_agent(tmp_path, on_conflict):
     """The copies have new ids, the other agent's memories are unchanged, and superseded_by points to the new id."""
     rows = [{"id": "1", "key": "k", "content": "one", "superseded_by": "2"}, {"id": "2", "key": "l", "content": "two"}]
     here = make(tmp_path / "here.db", "G4", rows)
@@ -126,7 +126,7 @@ async def test_memories_of_another_agent_are_new_for_the_given_agent(tmp_path, o
     async with opened(here) as library:
         plan = await plan_import(Target.of(library), file, agent="writer")
         assert (plan.new, plan.same, plan.taken) == (2, 0, 0)
-        await import_memories(Target.of(library), plan, on_clash)
+        await import_memories(Target.of(library), plan, on_conflict)
         again = await plan_import(Target.of(library), file, agent="writer")
         assert (again.new, again.same, again.taken) == (0, 2, 0)
         stored = {(entry.agent, entry.key): entry for entry in await _entries(library)}

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from support.libraries import Library, Outcome
+from support.memories import OnConflict
 from support.opened import opened_at
 from support.places import OpenOptions
 from support.questions import MemoryFilter, Superseded
 
 from zeroclaw_tui.curation.export import ExportFormat, export_file
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
-from zeroclaw_tui.curation.transfer.plan import OnClash, Target
+from zeroclaw_tui.curation.transfer.plan import Target
 
 EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 
@@ -30,7 +31,7 @@ async def exported(path: Path, to: Path, format: ExportFormat = "jsonl", **given
     return to
 
 
-async def imported(path: Path, file: Path, on_clash: OnClash = "skip") -> Outcome:
+async def imported(path: Path, file: Path, on_conflict: OnConflict = "skip") -> Outcome:
     """Import a file into a database and return the result."""
     async with opened(path) as library:
-        return await import_memories(Target.of(library), await plan_import(Target.of(library), file), on_clash)
+        return await import_memories(Target.of(library), await plan_import(Target.of(library), file), on_conflict)

@@ -15,8 +15,8 @@ from zeroclaw_tui.curation.config_choice import configs_for
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Stopped, from_store
-from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, Target, compare_all, plan_transfer, short_key, write_all
-from zeroclaw_tui.memory.change import ProgressCallback
+from zeroclaw_tui.curation.transfer.plan import Plan, Target, compare_all, plan_transfer, short_key, write_all
+from zeroclaw_tui.memory.change import OnConflict, ProgressCallback
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, first_names, one_line
@@ -107,14 +107,14 @@ async def copy_memories(
     source: Library,
     target: Target,
     filter: MemoryFilter,
-    on_clash: OnClash,
+    on_conflict: OnConflict,
     *,
     on_progress: ProgressCallback | None = None,
 ) -> CopyOutcome:
     """Create a missing target, copy what it lacks, and compare everything again; a second run continues the first."""
     library, incoming = await target.make(), await from_store(source.memory, filter)
     summary = f"copied from {one_line(source.memory.name)}"
-    done, left_out = await write_all(library, incoming, on_clash, "copy", summary, on_progress)
+    done, left_out = await write_all(library, incoming, on_conflict, "copy", summary, on_progress)
     outcome = CopyOutcome(**{one.name: getattr(done, one.name) for one in fields(done)}, left=len(left_out))
     if done.cancelled:
         return outcome

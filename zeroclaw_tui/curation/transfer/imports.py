@@ -19,8 +19,8 @@ from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.curation.library import unknown_agent
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.comparison import BATCH_ROWS, DEFAULT_AGENT, Incoming
-from zeroclaw_tui.curation.transfer.plan import OnClash, Plan, Target, plan_transfer, write_all
-from zeroclaw_tui.memory.change import ProgressCallback, Row
+from zeroclaw_tui.curation.transfer.plan import Plan, Target, plan_transfer, write_all
+from zeroclaw_tui.memory.change import OnConflict, ProgressCallback, Row
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.secret_text import find_secret_kinds, masked
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, shell_word
@@ -209,7 +209,7 @@ async def plan_import(
 
 
 async def import_memories(
-    target: Target, plan: Plan, on_clash: OnClash, *, on_progress: ProgressCallback | None = None
+    target: Target, plan: Plan, on_conflict: OnConflict, *, on_progress: ProgressCallback | None = None
 ) -> Outcome:
     """Import the memories of a plan as one action, in constant memory; a missing store is created first.
 
@@ -219,5 +219,5 @@ async def import_memories(
     if not plan.count:
         return Outcome(plan.verb, 0)
     summary = f"{'imported' if plan.verb == 'import' else 'hydrated'} {cut(one_line(plan.file.name), _KEY_CELLS)}"
-    outcome, _ = await write_all(await target.make(), plan.incoming, on_clash, plan.verb, summary, on_progress)
+    outcome, _ = await write_all(await target.make(), plan.incoming, on_conflict, plan.verb, summary, on_progress)
     return outcome

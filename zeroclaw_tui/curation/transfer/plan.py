@@ -24,15 +24,14 @@ from zeroclaw_tui.curation.library import Library, open_library, profile_for_new
 from zeroclaw_tui.curation.outcome import Outcome
 from zeroclaw_tui.curation.transfer.comparison import Compared, Comparison, Incoming, State, Stopped, lost_fields, rekey
 from zeroclaw_tui.files.disk import temporary_folder
-from zeroclaw_tui.memory.change import AGENTS, ApplyResult, Change, ProgressCallback, Row
+from zeroclaw_tui.memory.change import AGENTS, ApplyResult, Change, OnConflict, ProgressCallback, Row
 from zeroclaw_tui.memory.errors import NothingYet
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 
-OnClash = Literal["skip", "overwrite", "rename"]
 TransferVerb = Literal["import", "hydrate", "copy"]
 
-_CLASHES: dict[OnClash, str] = {
+_EFFECTS: dict[OnConflict, str] = {
     "skip": "left out (--overwrite replaces the existing ones, --rename adds these under another key)",
     "overwrite": "replace the existing ones",
     "rename": "added under another key",
@@ -143,16 +142,16 @@ class Plan:
     def count(self) -> int:
         return self.new + self.same + self.taken
 
-    def write_count(self, on_clash: OnClash) -> int:
-        return self.new + (0 if on_clash == "skip" else self.taken)
+    def write_count(self, on_conflict: OnConflict) -> int:
+        return self.new + (0 if on_conflict == "skip" else self.taken)
 
-    def counts(self, on_clash: OnClash | None = None) -> Iterator[str]:
+    def counts(self, on_conflict: OnConflict | None = None) -> Iterator[str]:
         """Yield the numbers of new, existing and taken memories, with the handling of taken ones once it is decided."""
         yield f"{self.new:,} new"
         if self.same:
             yield f"{self.same:,} already there, the same"
         if self.taken:
-            becomes = "" if on_clash is None else f": {_CLASHES[on_clash]}"
+            becomes = "" if on_conflict is None else f": {_EFFECTS[on_conflict]}"
             yield f"{self.taken:,} whose key is taken{becomes}"
 
     def as_json(self) -> dict[str, Any]:
@@ -229,7 +228,7 @@ def short_key(key: str) -> str:
 async def write_all(
     library: Library,
     incoming: Incoming,
-    on_clash: OnClash,
+    on_conflict: OnConflict,
     verb: TransferVerb,
     summary: str,
     on_progress: ProgressCallback | None,
@@ -245,10 +244,10 @@ async def write_all(
             return None
         if one.state == "new":
             return Change(None, one.stored)
-        if on_clash == "skip":
+        if on_conflict == "skip":
             left_out.add(hash(comparison.identity(one.stored)))
             return None
-        if one.existing is not None and on_clash == "overwrite":
+        if one.existing is not None and on_conflict == "overwrite":
             return Change(one.existing, comparison.replacing(one.row, one.stored, one.existing))
         row = rekey(one.stored)
         new_keys[one.stored.key] = row.key

@@ -82,9 +82,9 @@ class FacetList(OptionList):
 
     def show(self, facets: Counts | None, others: Mapping[Part, Counts], view: View) -> None:
         """Show counts; `others` has the counts of a part with selected values without its own filter."""
-        before = (self._facets, self._others, self.view.narrowed)
+        before = (self._facets, self._others, self.view.selected)
         self._facets, self._others, self.view = facets, others, view
-        if before != (facets, others, view.narrowed):
+        if before != (facets, others, view.selected):
             self._rebuild()
 
     def on_focus(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -263,9 +263,9 @@ class TabLine(ClickedLine):
     """The id of the current tab."""
     note: reactive[str] = reactive("")
 
-    def __init__(self, tabs: Iterable[TabName] = (), *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._tabs = tuple(tabs)
+    def __init__(self, tabs: Sequence[TabName]) -> None:
+        super().__init__()
+        self._tabs = tabs
 
     def render(self) -> RenderResult:
         line = Content("")

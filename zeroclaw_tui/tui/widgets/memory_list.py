@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +15,7 @@ from textual.message import Message
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, Sort, SortField
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
-from zeroclaw_tui.memory.text import one_line, size_shown
+from zeroclaw_tui.memory.text import distinct_numbers, one_line, size_shown
 from zeroclaw_tui.tui.format import (
     ELLIPSIS,
     NO_HIGHLIGHTS,
@@ -444,8 +443,7 @@ def _final(threshold: float, row: RankedRow) -> Content | str:
     shown = score_text(compared)
     before = "" if shown == score_text(result.score) else f"{score_text(result.score)} → "
     if compared is not None and compared < threshold and shown == score_text(threshold):
-        # Truncated instead of rounded, so that it stays below the threshold.
-        shown = f"{math.floor(compared * 10_000) / 10_000:.4f}"
+        shown, _ = distinct_numbers(compared, threshold)
     return Content.assemble((before, "muted"), (shown, "final"))
 
 

@@ -60,6 +60,7 @@ class CleanUp(UpkeepTab):
     Memories that are safe to delete are marked after the first check; a mark applies in every kind of the memory.
     """
 
+    table: TableList[_Row]
     NAME = TabName("clean_up", "A", "Clean up")
     TITLES = ("Findings", "Memory")
     KEYS: ClassVar[Sequence[Command]] = (
@@ -79,13 +80,13 @@ class CleanUp(UpkeepTab):
             Column[_Row]("found", lambda row: row.sample.remark, look="keyword", hidden_below=64),
             Column[_Row]("age", lambda row: relative_age(row.sample.version.when, self.room.clock()), 6, right=True),
         )
-        self.memories = TableList(
+        table = TableList(
             columns,
             key=lambda row: row.key,
             mark=lambda row: row.sample.version.handle,
             heading=lambda row: self._headings.get(row.key),
         )
-        super().__init__(self.memories)
+        super().__init__(table)
         self.report: CleanUpReport | None = None
         self._versions: Mapping[Handle, RowVersion] = {}
         """The memories of all findings, in the checked version."""
@@ -94,12 +95,12 @@ class CleanUp(UpkeepTab):
 
     def shell_facts(self) -> dict[str, str]:
         """The kind of the row under the cursor, for shell commands."""
-        row = self.memories.selected
+        row = self.table.selected
         return {} if row is None else {"kind": row.finding.kind.replace(" ", "-")}
 
     def action_open(self) -> None:
         """Merge the duplicates of a kind, or go to the detail."""
-        row = self.memories.selected
+        row = self.table.selected
         if row is not None and row.finding.groups and not self.library.read_only_because:
             self.begin(partial(self._merge, row.finding))
         else:
@@ -107,7 +108,7 @@ class CleanUp(UpkeepTab):
 
     def action_mark_all(self) -> None:
         """Mark all of this kind, but of duplicates not the memory that stays; again: unmark the kind."""
-        row, marks = self.memories.selected, self.memories.marks
+        row, marks = self.table.selected, self.table.marks
         if row is None:
             return
         finding = row.finding
@@ -115,7 +116,7 @@ class CleanUp(UpkeepTab):
         wanted = dict.fromkeys(version.handle for version in versions)
         kind = {version.handle for version in finding.versions}
         is_marked = wanted.keys() <= marks
-        self.memories.set_marks([one for one in marks if one not in kind] if is_marked else (*marks, *wanted))
+        self.table.set_marks([one for one in marks if one not in kind] if is_marked else (*marks, *wanted))
 
     def action_next_kind(self) -> None:
         self._go_to_kind(1)
@@ -125,11 +126,11 @@ class CleanUp(UpkeepTab):
 
     def _go_to_kind(self, step: int) -> None:
         """Put the cursor on the first memory of the next or previous kind."""
-        rows, row = self.memories.rows, self.memories.selected
+        rows, row = self.table.rows, self.table.selected
         kinds = list(dict.fromkeys(one.finding.kind for one in rows))
         at = kinds.index(row.finding.kind) + step if row is not None else -1
         if 0 <= at < len(kinds):
-            self.memories.cursor = next(place for place, one in enumerate(rows) if one.finding.kind == kinds[at])
+            self.table.cursor = next(place for place, one in enumerate(rows) if one.finding.kind == kinds[at])
 
     def on_table_list_marks_changed(self, event: TableList.MarksChanged) -> None:
         """Count the marks of each kind."""
@@ -139,9 +140,9 @@ class CleanUp(UpkeepTab):
     @changing
     async def action_delete(self, library: Library) -> None:
         """Move the marked memories, else the one under the cursor, to the trash, in one plan."""
-        row = self.memories.selected
+        row = self.table.selected
         here = [] if row is None else [row.sample.version.handle]
-        versions = [self._versions[handle] for handle in self.memories.marks or here]
+        versions = [self._versions[handle] for handle in self.table.marks or here]
         await self.room.delete(library, PurgePlan(tuple(versions)))
 
     async def _merge(self, finding: Finding, library: Library) -> None:
@@ -165,16 +166,16 @@ class CleanUp(UpkeepTab):
         self._versions = {version.handle: version for finding in report.findings for version in finding.versions}
         safe = (sample for one in report.findings if one.kind in SAFE_TO_REMOVE for sample in one.samples)
         first = (sample.version.handle for sample in safe if not sample.version.pinned)
-        nothing = f"No findings in {counted(report.rows)}." if report.rows else "This store has no memories yet."
-        self.memories.empty = nothing
-        self.memories.set_rows([row for finding in report.findings for row in _rows(finding)])
-        self.memories.set_marks(first if is_first else [one for one in self.memories.marks if one in self._versions])
+        checked = f"No findings in {counted(report.rows)}."
+        self.table.empty = checked if report.rows else "This store has no memories yet."
+        self.table.set_rows([row for finding in report.findings for row in _rows(finding)])
+        self.table.set_marks(first if is_first else [one for one in self.table.marks if one in self._versions])
         kinds = f"{counted(len(report.findings), 'kind')} of findings in {len(self._versions):,} of them"
         title.say(f"{report.headline()}: {kinds if report.findings else 'no findings'}")
 
     def _show_headings(self) -> None:
         """Update the headings: the number of memories of each kind, and how many are marked."""
-        self._headings, marks = {}, self.memories.marks
+        self._headings, marks = {}, self.table.marks
         for finding in self.report.findings if self.report is not None else ():
             marked = sum(version.handle in marks for version in finding.versions)
             facts = [
@@ -187,7 +188,7 @@ class CleanUp(UpkeepTab):
             elif finding.kind in SAFE_TO_REMOVE:
                 facts.append("safe to delete")
             self._headings[_rows(finding)[0].key] = DOT.join(filter(None, facts))
-        self.memories.redraw()
+        self.table.redraw()
 
     async def about(self, row: _Row) -> Content:
         """The problem of the memory under the cursor, and its full content."""

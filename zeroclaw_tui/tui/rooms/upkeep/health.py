@@ -40,6 +40,7 @@ _COLUMNS: Sequence[Column[DoctorFinding]] = (
 class Health(UpkeepTab):
     """The findings of the doctor, the serious ones first, and the size and growth of the store."""
 
+    table: TableList[DoctorFinding]
     NAME = TabName("health", "D", "Health")
     KEYS: ClassVar[Sequence[Command]] = (
         Command("repair", "enter", "repair", "Repair this finding …", True, shell="doctor --repair {finding}"),
@@ -47,8 +48,7 @@ class Health(UpkeepTab):
 
     def __init__(self) -> None:
         empty = "Checking the store and its files …"
-        self.findings = TableList(_COLUMNS, empty=empty, key=lambda finding: finding.id, id="findings")
-        super().__init__(self.findings)
+        super().__init__(TableList(_COLUMNS, empty=empty, key=lambda finding: finding.id, id="findings"))
         self.report: DoctorReport | None = None
         self._numbers: list[str] = []
         self._is_deep = False
@@ -63,7 +63,7 @@ class Health(UpkeepTab):
 
     def why_dimmed(self, action: str) -> str | None:
         """Say why an action is not available now; None if it is."""
-        is_repair = action == "repair" and self.findings.selected not in (None, _NOT_DEEP)
+        is_repair = action == "repair" and self.table.selected not in (None, _NOT_DEEP)
         return self._read_only_because if is_repair else None
 
     async def load(self) -> None:
@@ -83,8 +83,8 @@ class Health(UpkeepTab):
         self._is_deep = report.is_deep
         title.say(report.headline(), "Every page was checked." if report.is_deep else "")
         can_check_deeply = not report.is_deep and self.library.memory.about.path is not None
-        self.findings.empty = "Nothing to check here."
-        self.findings.set_rows([*report.findings, *([_NOT_DEEP] if can_check_deeply else [])])
+        self.table.empty = "Nothing to check here."
+        self.table.set_rows([*report.findings, *([_NOT_DEEP] if can_check_deeply else [])])
 
     def status(self) -> Sequence[str]:
         """The numbers of the store, the notes of the check, and why nothing can be repaired."""
@@ -104,12 +104,12 @@ class Health(UpkeepTab):
 
     def shell_facts(self) -> dict[str, str]:
         """The finding under the cursor, if there is a repair, for shell commands."""
-        finding = self.findings.selected
+        finding = self.table.selected
         return {} if finding is None or finding.repair is None else {"finding": quote(finding.id)}
 
     def action_repair(self) -> None:
         """Show the steps of the repair, and ask."""
-        finding = self.findings.selected
+        finding = self.table.selected
         if finding is None or self.is_loading or self.room.is_changing:
             return
         if finding is _NOT_DEEP:

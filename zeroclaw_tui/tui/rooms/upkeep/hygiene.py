@@ -48,6 +48,7 @@ _COLUMNS: Sequence[Column[HygieneItem]] = (
 class Hygiene(UpkeepTab):
     """The plan as of `days` from now, grouped by rule. Excluded items stay excluded when the day changes."""
 
+    table: TableList[HygieneItem]
     NAME = TabName("hygiene", "H", "Hygiene")
     TITLES = ("Items due", "Item")
     KEYS: ClassVar[Sequence[Command]] = (
@@ -59,14 +60,14 @@ class Hygiene(UpkeepTab):
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.items = TableList[HygieneItem](
+        table = TableList(
             _COLUMNS,
             key=lambda item: item.id,
             mark=lambda item: item.id,
             is_left_out=lambda item: self.table.has_mark(item),
             heading=lambda item: self._headings.get(item.id),
         )
-        super().__init__(self.items)
+        super().__init__(table)
         self.plan: HygienePlan | None = None
         self._headings: dict[str, str] = {}
         """The heading of each rule with the number of its due items, by the id of its first item."""
@@ -100,19 +101,19 @@ class Hygiene(UpkeepTab):
             return
         state, *more = plan.status(self.room.clock().astimezone())
         self.query_one(TitleLine).say(f"Hygiene is {state}", *more, f"rules of {plan.rules.version}")
-        self.items.empty = (
+        self.table.empty = (
             "Nothing to archive or delete now. Items that exceed the rules appear here. Press → for the next day."
             if plan.rules.is_enabled
             else runnable("Hygiene is off. Switch it on with `zeroclaw onboard --interactive`.")
         )
-        included, items = plan.without(self.items.marks), list[HygieneItem]()
+        included, items = plan.without(self.table.marks), list[HygieneItem]()
         self._headings = {}
         for rule in plan.rules.rules:
             if found := plan.items_of(rule.name):
                 due = counted(len(included.items_of(rule.name)), rule.item_noun)
                 self._headings[found[0].id] = f"{rule.sentence}: {due}"
                 items += found
-        self.items.set_rows(items)
+        self.table.set_rows(items)
         rules = [(f"{one_line(rule.sentence)}\n", "" if rule.is_on else MUTED) for rule in plan.rules.rules]
         way = (runnable("\nChange the rules with `zeroclaw onboard --interactive`."), MUTED)
         self.nothing = Content.assemble(*rules, way)
@@ -122,7 +123,7 @@ class Hygiene(UpkeepTab):
         plan = self.plan
         if plan is None:
             return ()
-        included = plan.without(self.items.marks)
+        included = plan.without(self.table.marks)
         excluded = len(plan.items) - len(included.items)
         day = "now" if self.days == 0 else f"{plan.as_of:%Y-%m-%d %H:%M}"
         return (
@@ -135,7 +136,7 @@ class Hygiene(UpkeepTab):
 
     async def about(self, item: HygieneItem) -> Content:
         """The item under the cursor, and every rule in full."""
-        effect = "excluded" if item.id in self.items.marks else item.effect_text()
+        effect = "excluded" if item.id in self.table.marks else item.effect_text()
         facts = " · ".join([absolute_time(item.date), size_shown(item.size), safe_line(effect)])
         text = f"\n{facts}\n{safe_line(item.excerpt)}\n\n"
         about = Content.assemble((safe_line(item.name) or EMPTY_KEY, STRONG), (text, MUTED))
@@ -147,7 +148,7 @@ class Hygiene(UpkeepTab):
         plan = self.plan
         if plan is None:
             return
-        included = plan.without(self.items.marks)
+        included = plan.without(self.table.marks)
         if self.days > 0:
             warn(self, "This is a preview. Press ← to go back to today, and run what is due then.")
             return

@@ -46,6 +46,7 @@ _COLUMNS: Sequence[Column[Difference]] = (
 class SnapshotTab(UpkeepTab):
     """The differences between MEMORY_SNAPSHOT.md and the store, with marks for the import."""
 
+    table: TableList[Difference]
     NAME = TabName("snapshot", "S", "Snapshot")
     TITLES = ("Differences", "Difference")
     KEYS: ClassVar[Sequence[Command]] = (
@@ -57,8 +58,7 @@ class SnapshotTab(UpkeepTab):
 
     def __init__(self) -> None:
         empty = "Press W to write the snapshot, r to reload."
-        self.differences = TableList(_COLUMNS, empty=empty, mark=lambda one: one.key if one.there else None)
-        super().__init__(self.differences)
+        super().__init__(TableList(_COLUMNS, empty=empty, mark=lambda one: one.key if one.there else None))
         self._path: Path | None = None
         """The compared snapshot; None before it is read."""
         self._notes: tuple[str, ...] = ()
@@ -74,10 +74,10 @@ class SnapshotTab(UpkeepTab):
         differs = [f"{counts[where]:,} {where}" for where in _SENTENCES if counts[where]]
         memories = counted(len(snapshot.rows), "core memory")
         self.query_one(TitleLine).say(f"{path.name}{when}: {memories}", *differs)
-        self.differences.empty = f"Store and snapshot have the same {counted(counts['same'])}."
+        self.table.empty = f"Store and snapshot have the same {counted(counts['same'])}."
         keys = {one.key for one in differences if one.there is not None and one.where != "same"}
-        self.differences.set_marks(key for key in self.differences.marks if key in keys)
-        self.differences.set_rows([one for one in differences if one.where != "same"])
+        self.table.set_marks(key for key in self.table.marks if key in keys)
+        self.table.set_rows([one for one in differences if one.where != "same"])
 
     def status(self) -> Sequence[str]:
         """The number of marks, and notes about the file."""
@@ -96,8 +96,8 @@ class SnapshotTab(UpkeepTab):
 
     def why_dimmed(self, action: str) -> str | None:
         """Say why an action is not available now; None if it is."""
-        difference = self.differences.selected
-        is_import = action == "mark" or (action == "hydrate" and not self.differences.marks)
+        difference = self.table.selected
+        is_import = action == "mark" or (action == "hydrate" and not self.table.marks)
         if is_import and difference is not None and difference.there is None:
             return f"{key_text(difference.key)} is not in the snapshot. Press W to write it."
         if action == "hydrate" and difference is None:
@@ -119,14 +119,14 @@ class SnapshotTab(UpkeepTab):
     @changing
     async def action_hydrate(self, library: Library) -> None:
         """Import the marked memories, else the one under the cursor."""
-        path, difference, marks = self._path, self.differences.selected, self.differences.marks
+        path, difference, marks = self._path, self.table.selected, self.table.marks
         if path is None or difference is None:
             return
         target = Target.of(library)
         plan = await plan_hydrate(target, path, keys=sorted(marks or [difference.key]))
         outcome = await import_planned(self.app, target, plan, self.room.pace.patience)
         if isinstance(outcome, Outcome):
-            self.differences.set_marks(())
+            self.table.set_marks(())
             inform(self, outcome.report(" · u"))
             await self.room.after_change()
 

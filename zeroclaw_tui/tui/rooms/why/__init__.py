@@ -132,7 +132,7 @@ class WhyRoom(Loaded, StoreRoom):
         base = with_as_of(library.trial(self.request))
         self.tried = SettingsTrial(base, base, turn_limit(library.config, base.profile, "library", request.agents))
         """The recall with the current and with the modified settings."""
-        self._number = 0
+        self._store_state = 0
         """Incremented whenever the store may have changed."""
         self._answers: dict[Tab, tuple[Any, Any]] = {}
         """The last question and answer of each tab."""
@@ -220,7 +220,7 @@ class WhyRoom(Loaded, StoreRoom):
     def _question(self) -> tuple[int, Handle | None, SettingsTrial]:
         """The input of the current tab's answer; only the stages depend on the memory."""
         handle = self.entry.handle if self.chosen == "explain" and self.entry is not None else None
-        return self._number, handle, self.tried
+        return self._store_state, handle, self.tried
 
     @property
     def _is_answered(self) -> bool:
@@ -277,7 +277,7 @@ class WhyRoom(Loaded, StoreRoom):
             answer = await prompt_for(self.library, tried.now)
             self.query_one(ReadingPane).scroll_home(animate=False)
         else:
-            answer = await self._evidence.compare(self._number, tried)
+            answer = await self._evidence.compare(self._store_state, tried)
         self._answers[tab] = question, answer
         if isinstance(answer, Comparison):
             rows, wanted = compared_rows(answer), None if self.entry is None else self.entry.id
@@ -422,7 +422,7 @@ class WhyRoom(Loaded, StoreRoom):
     # Changes
 
     def action_reload(self) -> None:
-        self._number += 1
+        self._store_state += 1
         self.ask_about()
 
     async def after_change(self) -> None:

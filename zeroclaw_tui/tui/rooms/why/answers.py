@@ -69,13 +69,13 @@ class TriedEvidence:
         self.sessions: Sequence[str] = ()
         """The sessions that can be tried, the one with most memories first."""
 
-    async def compare(self, number: int, tried: SettingsTrial) -> Comparison:
-        """Compare a trial with the current recall; another `number` means that the store may have changed."""
-        if self._gathered_for != (number, tried.before):
+    async def compare(self, store_state: int, tried: SettingsTrial) -> Comparison:
+        """Compare a trial with the current recall; another `store_state` means that the store may have changed."""
+        if self._gathered_for != (store_state, tried.before):
             facets = await count_facets(self._library.memory, MemoryFilter(), tried.before.request.as_of)
             self.sessions = tuple(name for name in facets.by.get("session", ()) if name)
             self._gathered = [await gather_evidence(self._library, tried.before)]
-            self._gathered_for = number, tried.before
+            self._gathered_for = store_state, tried.before
         serving = next((one for one in self._gathered if one.serves(tried.now)), None)
         if serving is None:
             serving = await gather_evidence(self._library, tried.now)
