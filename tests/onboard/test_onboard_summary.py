@@ -13,7 +13,7 @@ from support.wizard_world import situation_of
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.schema import Target
 from zeroclaw_tui.onboard.answers import Answers
-from zeroclaw_tui.onboard.plan import Change, Plan
+from zeroclaw_tui.onboard.plan import KeyChange, Plan
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.review import after_lines, plan_document, review_lines
 from zeroclaw_tui.onboard.situation import Situation
@@ -27,9 +27,9 @@ AFTER = (
 )
 URL = "postgres://zeroclaw:hunter2@db:5432/zeroclaw"
 CHANGES = (
-    Change("memory.backend", ("memory", "backend"), "sqlite", "postgres"),
-    Change("memory.hygiene_enabled", ("memory", "hygiene_enabled"), True, False),
-    Change("storage.postgres.db_url", ("storage", "provider", "config", "db_url"), None, URL, is_secret=True),
+    KeyChange("memory.backend", ("memory", "backend"), "sqlite", "postgres"),
+    KeyChange("memory.hygiene_enabled", ("memory", "hygiene_enabled"), True, False),
+    KeyChange("storage.postgres.db_url", ("storage", "provider", "config", "db_url"), None, URL, is_secret=True),
 )
 
 

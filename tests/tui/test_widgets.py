@@ -213,7 +213,7 @@ async def test_the_bold_number_of_a_row_is_the_score_compared_with_the_threshold
         await pilot.pause()
         lines = [line for line in lines_of(rows) if "What was said" in line]
         segments = [segment for y in range(12) for segment in rows.render_line(y)]
-    assert [line[-13:].strip() for line in lines] == ["0.90", "0.70 → 0.60", "0.53 → 0.3999", "0.50 → 0.20"]
+    assert [line[-14:].strip() for line in lines] == ["0.90", "0.70 → 0.60", "0.53 → 0.39996", "0.50 → 0.20"]
     assert [one.text for one in segments if one.text[:2] == "0." and one.style and one.style.bold] == ["0.90", "0.60"]
 
 

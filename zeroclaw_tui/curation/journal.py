@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from zeroclaw_tui.backends.lookup import rows_by_id
 from zeroclaw_tui.curation import journal_records as records
 from zeroclaw_tui.curation.external import current_states
-from zeroclaw_tui.curation.journal_file import Answer, JournalFile
+from zeroclaw_tui.curation.journal_file import JournalFile, Result
 from zeroclaw_tui.curation.journal_records import EXTERNAL, LISTED, OF_STORE, REVERSALS, Action, Verb, Version
 from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.memory.change import FILE, MEMORIES, NOTES_FILE, OTHER_ROW, Journal, Row, RowChange
@@ -162,7 +162,7 @@ class Trash:
     async def _numbers(self, query: str, *values: Any) -> list[int]:
         return await self._listed(lambda connection: records.numbers(connection, query, *values))
 
-    async def _listed(self, find: Callable[[sqlite3.Connection], Iterable[Answer]]) -> list[Answer]:
+    async def _listed(self, find: Callable[[sqlite3.Connection], Iterable[Result]]) -> list[Result]:
         return await self._file.read(lambda connection: list(find(connection))) or []
 
     # The trash

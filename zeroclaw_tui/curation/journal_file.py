@@ -31,7 +31,7 @@ LOCK_SECONDS = 5.0
 BACKUP, BACKUP_DAYS = "trash-0.2.db", 30
 """The trash before its conversion, and the days that it stays."""
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 _LOOK_AGAIN_SECONDS = 0.05
 _BUSY_SECONDS = 5.0
@@ -79,10 +79,10 @@ class JournalFile:
             _make_private(file)
             return lock_or_close(os.open(file, os.O_RDWR | os.O_CLOEXEC))
 
-    async def read(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer | None:
+    async def read(self, work: Callable[[sqlite3.Connection], Result]) -> Result | None:
         """Return the result of `work`; None if there is no trash."""
 
-        def read() -> Answer | None:
+        def read() -> Result | None:
             with self.reading() as connection:
                 return None if connection is None else work(connection)
 
@@ -97,13 +97,13 @@ class JournalFile:
         with self.explained("read"), closing(self._open_to_read()) as connection:
             yield connection if self._version(connection) else None
 
-    async def write(self, work: Callable[[sqlite3.Connection], Answer], *, wipes: bool = False) -> Answer:
+    async def write(self, work: Callable[[sqlite3.Connection], Result], *, wipes: bool = False) -> Result:
         """Run `work` in one transaction, and return its result; the caller has the lock.
 
         `wipes` zeroes the deleted bytes, and deletes the backup.
         """
 
-        def write() -> Answer:
+        def write() -> Result:
             with closing(self.open_to_write()) as connection:
                 with self.explained("written"), transaction(connection):
                     answer = work(connection)
@@ -119,7 +119,7 @@ class JournalFile:
 
         return await asyncio.to_thread(write)
 
-    async def erase(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+    async def erase(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         """Run `work` under the lock, zero the deleted bytes, and return its result."""
         descriptor = await self.lock()
         try:

@@ -39,22 +39,22 @@ _SUBJECTS: Mapping[str, Subject] = {
 }  # fmt: skip
 
 
-class SettingsTrial(NamedTuple):
+class TriedSettings(NamedTuple):
     """A recall before and with the tried changes. `embedded_limit` is how many memories an embedded agent recalls."""
 
     before: Trial
     now: Trial
     embedded_limit: int
 
-    def applied_to(self, before: Trial) -> SettingsTrial:
+    def applied_to(self, before: Trial) -> TriedSettings:
         """Apply the same changes to another recall of the store: another message, or newly written memories."""
-        tried = SettingsTrial(before, before, self.embedded_limit)
+        tried = TriedSettings(before, before, self.embedded_limit)
         for setting in self.changed:
             tried = setting.with_value(tried, setting.get(self.now))
         return tried
 
     @property
-    def changed(self) -> tuple[Setting, ...]:
+    def changed(self) -> tuple[TrialSetting, ...]:
         """The modified settings."""
         # Compared as text, because NaN is not equal to itself.
         return tuple(one for one in SETTINGS if repr(one.get(self.now)) != repr(one.get(self.before)))
@@ -74,7 +74,7 @@ class Range(NamedTuple):
     is_whole: bool = False
 
 
-class Setting(NamedTuple):
+class TrialSetting(NamedTuple):
     """A setting of a trial: a number with a `range`, or one of a few values, some shown to people by their `labels`.
 
     `path` is the attribute of a trial, and `key` the setting under [memory] in config.toml, "" if there is none.
@@ -92,7 +92,7 @@ class Setting(NamedTuple):
         """The subject of complaints about this setting."""
         return _SUBJECTS.get(self.key, "rerank")
 
-    def choices(self, tried: SettingsTrial, sessions: Sequence[str]) -> Sequence[Any]:
+    def choices(self, tried: TriedSettings, sessions: Sequence[str]) -> Sequence[Any]:
         """The values of a setting without a range, in the order of the keys; `sessions` are those of the store."""
         before, now = tried.before, tried.now
         if self.path == "profile.version":
@@ -106,7 +106,7 @@ class Setting(NamedTuple):
         """The value in a trial."""
         return attrgetter(self.path)(trial)
 
-    def with_value(self, tried: SettingsTrial, value: Any) -> SettingsTrial:
+    def with_value(self, tried: TriedSettings, value: Any) -> TriedSettings:
         """Set a value to try; another injection rule also changes the limit, unless a limit is being tried."""
         if self.path == "profile.version":
             return tried._replace(now=tried.now._replace(profile=profile_for(value)))
@@ -127,7 +127,7 @@ class Setting(NamedTuple):
         short = f"{value:.2f}"
         return short if not math.isfinite(value) or float(short) == value else f"{value:.{_DECIMALS}g}"
 
-    def stepped(self, tried: SettingsTrial, way: int, sessions: Sequence[str]) -> SettingsTrial:
+    def stepped(self, tried: TriedSettings, way: int, sessions: Sequence[str]) -> TriedSettings:
         """Move one step or choice up or down, without wrapping around."""
         value, limits = self.get(tried.now), self.range
         if limits is None:
@@ -162,30 +162,30 @@ def _replaced(part: Any, path: Sequence[str], value: Any) -> Any:
     return replace(part, **changes) if isinstance(part, RecallRequest) else part._replace(**changes)
 
 
-def _config_setting(name: str, path: str, key: str) -> Setting:
+def _config_setting(name: str, path: str, key: str) -> TrialSetting:
     """Make a setting of config.toml: its range, values and help come from the table of settings."""
     known = MEMORY_KEYS[key]
     if known.kind == "switch" or known.choices:
         labels = {False: "off", True: "on"} if known.kind == "switch" else {choice: choice for choice in known.choices}
-        return Setting(name, path, known.about, None, key, labels)
+        return TrialSetting(name, path, known.about, None, key, labels)
     is_whole, (least, most) = known.kind == "count", known.bounds(None)
     numbers = Range(1 if is_whole else 0.05, max(0, least), min(most, _LARGEST), is_whole)
-    return Setting(name, path, known.about, numbers, key)
+    return TrialSetting(name, path, known.about, numbers, key)
 
 
-SETTINGS: tuple[Setting, ...] = (
+SETTINGS: tuple[TrialSetting, ...] = (
     _config_setting("vector weight", "settings.vector_weight", "vector_weight"),
     _config_setting("keyword weight", "settings.keyword_weight", "keyword_weight"),
     _config_setting("threshold", "settings.threshold", "min_relevance_score"),
     _config_setting("search mode", "settings.search_mode", "search_mode"),
-    Setting("limit", "request.limit",
+    TrialSetting("limit", "request.limit",
             "How many memories are recalled. ZeroClaw uses 5, unless an embedded agent's profile sets another.",
             Range(1, 1, _MOST_RECALLED, True)),
-    Setting("scoring profile", "profile.version",
+    TrialSetting("scoring profile", "profile.version",
             "The ZeroClaw version whose scoring rules apply. Press enter to see all."),
-    Setting("session", "request.session_id",
+    TrialSetting("session", "request.session_id",
             "Only memories of this session are recalled. Press enter to see all."),
-    Setting("injection rule", "request.rule",
+    TrialSetting("injection rule", "request.rule",
             "Which agent recalls: the CLI agent, a channel (Telegram, …), cron, or the embedded agent.", labels=RULES),
     _config_setting("rerank", "settings.rerank.enabled", "rerank_enabled"),
     _config_setting("rerank strategy", "settings.rerank.strategy", "rerank_strategy"),
@@ -196,7 +196,7 @@ SETTINGS: tuple[Setting, ...] = (
     _config_setting("candidates", "settings.rerank.candidate_multiplier", "candidate_multiplier"),
 )  # fmt: skip
 """Every setting of a trial, in screen order."""
-CONFIG_SETTINGS: Mapping[str, Setting] = {f"memory.{one.key}": one for one in SETTINGS if one.key}
+CONFIG_SETTINGS: Mapping[str, TrialSetting] = {f"memory.{one.key}": one for one in SETTINGS if one.key}
 """The settings of config.toml that a trial can change, by name."""
 
 
@@ -275,7 +275,7 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
         )
     unread: set[Subject] = set() if trial.profile.search_modes else {"mode"}
     unread |= set() if trial.profile.reranks else {"rerank"}
-    changed = SettingsTrial(trial._replace(settings=library.settings), trial, 0).changed
+    changed = TriedSettings(trial._replace(settings=library.settings), trial, 0).changed
     values = {f"memory.{one.key}": one.get(trial) for one in changed if one.key and one.subject not in unread}
     if not values:
         raise Refused(_NOTHING_TO_WRITE, hint=f"{_CHANGE_FIRST} {_NO_SETTINGS}")

@@ -43,7 +43,7 @@ from zeroclaw_tui.onboard.wanted import (
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class KeyChange:
     """The change of one key. `before` is None for a new key. Secrets are decrypted here and never shown."""
 
     name: str
@@ -60,7 +60,7 @@ class Plan:
     answers: Answers = field(repr=False)
     before: ConfigDocument = field(repr=False)
     after: ConfigDocument = field(repr=False)
-    changes: tuple[Change, ...]
+    changes: tuple[KeyChange, ...]
     notes: tuple[str, ...] = ()
     """Sentences for the review: what is unchanged and why, what is lost, and the new warnings."""
     warnings: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ def make_plan(answers: Answers) -> Plan:
     situation, before = answers.situation, answers.situation.document
     wanted = all_wanted(answers)
     changes = tuple(
-        Change(name, path_of(answers, name), before_of(answers, name), value, _is_secret(name))
+        KeyChange(name, path_of(answers, name), before_of(answers, name), value, _is_secret(name))
         for name, value in wanted.items()
         if is_changed(answers, name, value)
     )
@@ -100,7 +100,7 @@ def make_plan(answers: Answers) -> Plan:
     base = new_document(answers.backend(), situation.target, written) if situation.is_new else before
     if situation.has_no_key:
         path, value = first_key(situation.target)
-        changes = (Change(path[0], path, None, value), *changes)
+        changes = (KeyChange(path[0], path, None, value), *changes)
         written = {path: value, **written}
     after = base.with_values(written)
     if situation.target.numbers >= (0, 8, 4):

@@ -18,7 +18,7 @@ from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import HIDDEN, counted, first_names, mask_secrets, one_line, shell_word
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers
-from zeroclaw_tui.onboard.plan import Change, Plan, make_plan, previous_store
+from zeroclaw_tui.onboard.plan import KeyChange, Plan, make_plan, previous_store
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.prompts import COMMAND, RULE, Asker, Line, Move
 from zeroclaw_tui.onboard.question import Choice
@@ -286,13 +286,13 @@ def _changed_lines(plan: Plan, difference: Difference, *, is_short: bool) -> Ite
         yield [("dim", f"  and {', '.join(more)}")]
 
 
-def _is_unasked(plan: Plan, change: Change) -> bool:
+def _is_unasked(plan: Plan, change: KeyChange) -> bool:
     """Whether a change of memory or storage, other than the backend itself, has no explicit answer."""
     is_of_memory = change.name.startswith(("memory.", "storage."))
     return is_of_memory and change.name not in (BACKEND, PROVIDER, *plan.answers.given)
 
 
-def _change_as_json(change: Change) -> dict[str, Any]:
+def _change_as_json(change: KeyChange) -> dict[str, Any]:
     def shown(value: Any) -> Any:
         if isinstance(value, list | tuple):
             return [shown(item) for item in value]
@@ -330,7 +330,7 @@ def command_line(text: str) -> Line:
     return [(COMMAND, f"    {text}")]
 
 
-def _becomes_encrypted(plan: Plan, change: Change) -> bool:
+def _becomes_encrypted(plan: Plan, change: KeyChange) -> bool:
     """Whether a secret that was given as plain text will be encrypted in the file."""
     return change.is_secret and is_encrypted(str(plan.after.get(change.path))) and not is_encrypted(str(change.after))
 

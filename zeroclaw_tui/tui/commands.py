@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 Result = TypeVar("Result")
-Change = Callable[["Library"], Awaitable[object]]
-Work = Callable[..., Awaitable[None]]
+RunChange = Callable[["Library"], Awaitable[object]]
 
 _BRACES = re.compile(r"\{(\w+)\}")
 _KEY_CELLS, _NAME_CELLS = 10, 15
@@ -276,7 +275,7 @@ class Room(Screen[Result], Generic[Result]):
     def run_background(
         self,
         group: str,
-        work: Work,
+        work: Callable[..., Awaitable[None]],
         *args: object,
         exclusive: bool = True,
         failed: Callable[[InspectorError], None] | None = None,

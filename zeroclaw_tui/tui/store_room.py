@@ -19,7 +19,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotFound
 from zeroclaw_tui.memory.query import EXCERPTS, Query
 from zeroclaw_tui.memory.text import counted, cut, one_line
-from zeroclaw_tui.tui.commands import Change, Room, inform, say_after, store_options, warn
+from zeroclaw_tui.tui.commands import Room, RunChange, inform, say_after, store_options, warn
 from zeroclaw_tui.tui.format import fit, safe_text
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.typeahead import TypeAhead
@@ -84,7 +84,7 @@ class StoreRoom(Room[bool]):
         """Update the room after a change, including one that failed halfway."""
         self.has_changed = True
 
-    def begin(self, change: Change, *, group: str = "change") -> None:
+    def begin(self, change: RunChange, *, group: str = "change") -> None:
         """Start a change, unless another one is running; a failure is reported.
 
         On quit, a change of the group "change" stops after the current batch. A change of another group asks no
@@ -102,7 +102,7 @@ class StoreRoom(Room[bool]):
         # Never exclusive: the next change must not cancel this one.
         self.run_worker(self._run_and_report(change), group=group)
 
-    async def _run_and_report(self, change: Change) -> None:
+    async def _run_and_report(self, change: RunChange) -> None:
         has_failed = False
         try:
             await change(self.library)

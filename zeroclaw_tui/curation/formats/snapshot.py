@@ -60,7 +60,7 @@ class Snapshot(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class Part(NamedTuple):
+class Entry(NamedTuple):
     """An entry and its lines from `start` to `end`; ZeroClaw ignores an entry without key or content."""
 
     key: str
@@ -128,21 +128,21 @@ def parse(data: bytes) -> Snapshot:
 def read_snapshot(text: str) -> Snapshot:
     """Read a snapshot exactly as ZeroClaw's hydration does; the first memory of a key wins."""
     lines = text.split("\n")
-    parts = parts_in(lines)
-    read = [part for part in parts if part.key and part.content]
-    first: dict[str, Part] = {}
-    for part in read:
-        first.setdefault(part.key, part)
-    head = [line.strip(WHITE_SPACE) for line in lines[: parts[0].start if parts else len(lines)]]
+    entries = find_entries(lines)
+    read = [entry for entry in entries if entry.key and entry.content]
+    first: dict[str, Entry] = {}
+    for entry in read:
+        first.setdefault(entry.key, entry)
+    head = [line.strip(WHITE_SPACE) for line in lines[: entries[0].start if entries else len(lines)]]
     if TITLE not in head and not first:
         return Snapshot(because=_NOT_ZEROCLAWS if text.strip(WHITE_SPACE) else "It is empty.")
-    times = [_times_in(lines[part.start : part.end]) for part in first.values()]
+    times = [_times_in(lines[entry.start : entry.end]) for entry in first.values()]
     unreadable = sum(moment_of(time) is None for pair in times for time in pair if time)
     left_out = len(read) - len(first)
     notes = [f"Of memories with the same key the first is taken: {left_out:,} left out."] if left_out else []
     notes += [f"Left out: times that cannot be read ({unreadable:,})."] if unreadable else []
     return Snapshot(
-        tuple(_row(part, *pair) for part, pair in zip(first.values(), times, strict=True)),
+        tuple(_row(entry, *pair) for entry, pair in zip(first.values(), times, strict=True)),
         exported=next((found[1] for line in head if (found := _EXPORTED.fullmatch(line))), None),
         notes=tuple(notes),
     )
@@ -197,7 +197,7 @@ def can_be_written(row: Row) -> bool:
     return all(isinstance(value, str) and is_unicode(value) for value in needed)
 
 
-def parts_in(lines: Sequence[str]) -> list[Part]:
+def find_entries(lines: Sequence[str]) -> list[Entry]:
     """Split lines into entries as ZeroClaw's hydration does, including entries that it ignores.
 
     A trimmed line that begins with ``### 🔑 ` `` and ends with a backtick opens an entry; lines that are `---` or begin
@@ -205,7 +205,7 @@ def parts_in(lines: Sequence[str]) -> list[Part]:
     """
     heads = [(at, key) for at, line in enumerate(lines) if (key := key_in(line)) is not None]
     ends = [*(at for at, _ in heads), len(lines)][1:]
-    return [Part(key, _content(lines[at + 1 : end]), at, end) for (at, key), end in zip(heads, ends, strict=True)]
+    return [Entry(key, _content(lines[at + 1 : end]), at, end) for (at, key), end in zip(heads, ends, strict=True)]
 
 
 def key_in(line: str) -> str | None:
@@ -243,9 +243,9 @@ def _read(path: Path) -> bytes:
     return data
 
 
-def _row(part: Part, created: str | None, updated: str | None) -> Row:
+def _row(entry: Entry, created: str | None, updated: str | None) -> Row:
     """A memory as ZeroClaw's hydration creates it, with the times that the file has."""
-    values: dict[str, Value] = {"key": part.key, "content": part.content, "category": "core"}
+    values: dict[str, Value] = {"key": entry.key, "content": entry.content, "category": "core"}
     for name, time in (("created_at", moment_of(created)), ("updated_at", moment_of(updated))):
         if time is not None:
             values[name] = time

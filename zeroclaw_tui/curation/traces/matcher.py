@@ -12,7 +12,7 @@ from contextlib import suppress
 from itertools import accumulate
 from typing import Any, Literal
 
-from zeroclaw_tui.curation.formats.snapshot import key_in, parts_in
+from zeroclaw_tui.curation.formats.snapshot import find_entries, key_in
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode
 
@@ -190,8 +190,8 @@ def remove_texts(data: bytes, form: Form, matcher: TextMatcher) -> bytes | None:
 
 def _without_entries(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
     """Remove the memories that have a text from a snapshot, and correct the total in its head."""
-    found = [part for part in parts_in(lines) if matcher.matches(part.key) or matcher.matches(part.content)]
-    cut = {at for part in found for at in range(part.start, part.end)}
+    found = [entry for entry in find_entries(lines) if matcher.matches(entry.key) or matcher.matches(entry.content)]
+    cut = {at for entry in found for at in range(entry.start, entry.end)}
     left = [line for at, line in enumerate(lines) if at not in cut]
     for at, line in enumerate(left):
         if key_in(line) is not None:

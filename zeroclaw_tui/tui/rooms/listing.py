@@ -14,7 +14,7 @@ from textual.worker import Worker
 
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
-from zeroclaw_tui.tui.commands import Change, Command, bindings, start_work, warn
+from zeroclaw_tui.tui.commands import Command, RunChange, bindings, start_work, warn
 from zeroclaw_tui.tui.format import safe_text
 from zeroclaw_tui.tui.widgets.detail import ListAndDetail, ReadingPane
 from zeroclaw_tui.tui.widgets.lines import Banner, GrowingText, StatusBar, TabName, TitleLine
@@ -184,7 +184,7 @@ class UpkeepTab(Listing, Vertical):
         marked = len(self.table.marked)
         return (f"{MARKED} {marked:,} marked" if marked else "", self.library.read_only_because or "")
 
-    def begin(self, change: Change) -> None:
+    def begin(self, change: RunChange) -> None:
         """Start a change, unless another one or a check is running."""
         if self.is_loading:
             warn(self, "Wait: a check is still running.")

@@ -17,7 +17,7 @@ from textual.widgets import Static
 from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import Prompt, explain, prompt_for, turn_limit, with_as_of
-from zeroclaw_tui.curation.trial_settings import SETTINGS, Setting, SettingsTrial, complaints_of
+from zeroclaw_tui.curation.trial_settings import SETTINGS, TrialSetting, TriedSettings, complaints_of
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -130,7 +130,7 @@ class WhyRoom(Loaded, StoreRoom):
         """The memory to explain; None until one is chosen."""
         self.request = replace(request, as_of=clock().isoformat())
         base = with_as_of(library.trial(self.request))
-        self.tried = SettingsTrial(base, base, turn_limit(library.config, base.profile, "library", request.agents))
+        self.tried = TriedSettings(base, base, turn_limit(library.config, base.profile, "library", request.agents))
         """The recall with the current and with the modified settings."""
         self._store_state = 0
         """Incremented whenever the store may have changed."""
@@ -140,10 +140,10 @@ class WhyRoom(Loaded, StoreRoom):
         self._as_of = as_of
         self._line = PromptLine(pace.debounce, request.query, "what would you say to the agent?", id="message")
         self._tab_line = TabLine(_NAMES)
-        self.settings: TableList[Setting] = TableList(
+        self.settings: TableList[TrialSetting] = TableList(
             (
-                Column[Setting]("setting", lambda setting: setting.name, width=15, look="muted"),
-                Column[Setting]("value", lambda setting: setting_value(setting, self.tried), flex=True),
+                Column[TrialSetting]("setting", lambda setting: setting.name, width=15, look="muted"),
+                Column[TrialSetting]("value", lambda setting: setting_value(setting, self.tried), flex=True),
             ),
             SETTINGS,
             id="settings",
@@ -217,7 +217,7 @@ class WhyRoom(Loaded, StoreRoom):
     # Questions and answers
 
     @property
-    def _question(self) -> tuple[int, Handle | None, SettingsTrial]:
+    def _question(self) -> tuple[int, Handle | None, TriedSettings]:
         """The input of the current tab's answer; only the stages depend on the memory."""
         handle = self.entry.handle if self.chosen == "explain" and self.entry is not None else None
         return self._store_state, handle, self.tried
@@ -475,7 +475,7 @@ class WhyRoom(Loaded, StoreRoom):
     # What-if: the settings, and the list of memories next to them
 
     @property
-    def setting(self) -> Setting:
+    def setting(self) -> TrialSetting:
         """The setting under the cursor."""
         return SETTINGS[self.settings.cursor]
 
@@ -544,7 +544,7 @@ class WhyRoom(Loaded, StoreRoom):
     def _try(self, value: Any) -> None:
         self._apply(self.setting.with_value(self.tried, value))
 
-    def _apply(self, tried: SettingsTrial) -> None:
+    def _apply(self, tried: TriedSettings) -> None:
         """Apply these settings."""
         self.tried = tried
         self.open()

@@ -10,7 +10,7 @@ from textual.content import Content
 from zeroclaw_tui.backends.lookup import count_facets
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import GatheredEvidence, Prompt, gather_evidence
-from zeroclaw_tui.curation.trial_settings import RULES, Setting, SettingsTrial
+from zeroclaw_tui.curation.trial_settings import RULES, TrialSetting, TriedSettings
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -69,7 +69,7 @@ class TriedEvidence:
         self.sessions: Sequence[str] = ()
         """The sessions that can be tried, the one with most memories first."""
 
-    async def compare(self, store_state: int, tried: SettingsTrial) -> Comparison:
+    async def compare(self, store_state: int, tried: TriedSettings) -> Comparison:
         """Compare a trial with the current recall; another `store_state` means that the store may have changed."""
         if self._gathered_for != (store_state, tried.before):
             facets = await count_facets(self._library.memory, MemoryFilter(), tried.before.request.as_of)
@@ -83,7 +83,7 @@ class TriedEvidence:
         return compare(await self._gathered[0].replay(tried.before), await serving.replay(tried.now))
 
 
-def tab_heading(tab: Tab, answer: Any, entry: MemoryEntry | None, tried: SettingsTrial) -> tuple[str, Sequence[str]]:
+def tab_heading(tab: Tab, answer: Any, entry: MemoryEntry | None, tried: TriedSettings) -> tuple[str, Sequence[str]]:
     """The title of a tab, and facts about its answer, which may be None."""
     if tab == "what_if":
         if not isinstance(answer, Comparison):
@@ -118,7 +118,7 @@ def why_nothing(missing: str, answer: Any) -> EmptyMessage | None:
     return None
 
 
-def setting_value(setting: Setting, tried: SettingsTrial) -> Content:
+def setting_value(setting: TrialSetting, tried: TriedSettings) -> Content:
     """A setting's current value, after its original one if modified."""
     now = setting.words(setting.get(tried.now))
     if setting not in tried.changed:
