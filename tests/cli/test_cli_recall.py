@@ -59,7 +59,7 @@ def test_the_bold_number_is_the_score_compared_with_the_threshold(memory: Comman
     threshold = f"{scored['decayed']:.2f}"
     above = threshold if float(threshold) > scored["decayed"] else f"{scored['decayed'] + 0.0001:.6f}"
     close = memory("recall", "Timezone", f"--set=memory.min_relevance_score={above}", *LATER).out
-    assert re.search(r" → 0\.\d{4}  ", close), "a score that rounds to the threshold needs more digits"
+    assert re.search(r" → 0\.\d{3}  ", close), "a score that rounds to the threshold needs more digits"
 
 
 @pytest.mark.parametrize("profile", ["0.7.5", "0.8.4"])
