@@ -96,6 +96,6 @@ async def test_an_endpoint_on_this_machine_is_not_announced() -> None:
 def test_a_request_is_described_in_one_sentence() -> None:
     sentence = request_sentence("h\x1b[31m.example", "m\n\x07" + "x" * 200, 2, 80)
     assert sentence == (
-        f"Asking h␛[31m.example (m ␇{'x' * 77}) for the vectors of 2 texts: about 20 tokens; "
+        f"Asking h␛[31m.example (m ␇{'x' * 56}…) for the vectors of 2 texts: about 20 tokens; "
         "the texts leave this machine."
     )

@@ -69,7 +69,7 @@ class KnownEvidence:
         """Return evidence that serves the trial: known evidence, or newly gathered evidence that is then known."""
         known = self._known.setdefault(tried.request.query, [])
         for each in known:
-            if each.serves(tried):
+            if each.can_decide(tried):
                 return each
         known.append(await gather_evidence(self.library, tried))
         return known[-1]

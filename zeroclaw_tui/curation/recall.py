@@ -20,7 +20,7 @@ from zeroclaw_tui.memory.query import ENTRIES, Query
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallResult, Rule, Stop
 from zeroclaw_tui.memory.text import distinct_numbers
 from zeroclaw_tui.scoring.answer import Answer, Record, StoreFacts, answer, is_same
-from zeroclaw_tui.scoring.decide import Decision, decide, for_other_program, serves, store_request
+from zeroclaw_tui.scoring.decide import Decision, can_decide, decide, for_other_program, store_request
 from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT, context_block, pool_size
 from zeroclaw_tui.scoring.keywords import lists_recent, words
@@ -158,7 +158,7 @@ async def _query_vector(library: Library, trial: Trial) -> QueryVector:
 
 @dataclass(slots=True)
 class GatheredEvidence:
-    """What the store found for a query, and the rows read so far; trials that `serves` refuses need a new search."""
+    """What the store found for a query, and the rows read so far; a trial that it cannot decide needs a new search."""
 
     library: Library
     evidence: tuple[Evidence, ...]
@@ -168,9 +168,9 @@ class GatheredEvidence:
     missing: set[Handle] = field(default_factory=set)
     """Rows that no longer existed when they were read."""
 
-    def serves(self, trial: Trial) -> bool:
+    def can_decide(self, trial: Trial) -> bool:
         """Whether this evidence is sufficient for a trial."""
-        return serves(self.evidence, trial)
+        return can_decide(self.evidence, trial)
 
     async def record(self, trial: Trial, entry: MemoryEntry) -> Record:
         """Record what each stage of the recall does with one memory, which has its whole content."""
@@ -266,19 +266,19 @@ async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explana
     explanation = explained_by(gathered, record)
     if explanation.is_injected or record.program is not None:
         return explanation
-    served = [advice for advice in _advice_to_try(record) if gathered.serves(advice.trial)]
-    for advice in served[:3]:
+    deciding = [advice for advice in _advice_to_try(record) if gathered.can_decide(advice.trial)]
+    for advice in deciding[:3]:
         results = (await gathered.replay(advice.trial)).results
         if any(scored.injected and is_same(scored.entry, whole) for scored in results):
             return explanation.with_advice(advice)
-    return explanation.without_help() if served else explanation
+    return explanation.without_help() if deciding else explanation
 
 
 def explained_by(gathered: GatheredEvidence, record: Record) -> Explanation:
     """Explain a memory's record, without advice."""
-    from zeroclaw_tui.scoring.explain import explained
+    from zeroclaw_tui.scoring.explain import explain_record
 
-    return explained(record, gathered.source_of(record.trial), gathered.notes_on(record.answer))
+    return explain_record(record, gathered.source_of(record.trial), gathered.notes_on(record.answer))
 
 
 def _advice_to_try(record: Record) -> Iterator[Advice]:

@@ -8,18 +8,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+from zeroclaw_tui.config.memory_config import EmbeddingConfig, shown
 from zeroclaw_tui.memory.errors import EmbeddingFailed
-from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from zeroclaw_tui.config.memory_config import EmbeddingConfig
-
 _CUSTOM = "custom:"
 _BASE_URLS = {"openai": "https://api.openai.com", "openrouter": "https://openrouter.ai/api/v1"}
 _PROVIDERS = "openai, openrouter or custom:<url>"
-_MAX_NAME = 80
 _CHARACTERS_PER_TOKEN = 4
 
 Announce = Callable[[str], None]
@@ -111,7 +109,7 @@ def request_sentence(host: str, model: str, texts: int, characters: int, *, is_q
     else:
         subject, leaving = "the query's vector" if is_query else "the vector of a text", "the text leaves"
     size = counted(max(1, estimate_tokens(characters)), "token")
-    return f"Asking {_shown(host)} ({_shown(model)}) for {subject}: about {size}; {leaving} this machine."
+    return f"Asking {shown(host)} ({shown(model)}) for {subject}: about {size}; {leaving} this machine."
 
 
 def is_web_address(url: str) -> bool:
@@ -150,7 +148,7 @@ def why_no_embedder(config: EmbeddingConfig, purpose: str = "to search by meanin
     is_custom = provider.startswith(_CUSTOM)
     if not is_custom and provider != "local" and provider not in _BASE_URLS:
         return (
-            f'ZeroClaw does not know the embedding provider "{_shown(provider)}" and uses none; '
+            f'ZeroClaw does not know the embedding provider "{shown(provider)}" and uses none; '
             f"set memory.embedding_provider to {_PROVIDERS}."
         )
     if config.dimensions <= 0:
@@ -158,7 +156,3 @@ def why_no_embedder(config: EmbeddingConfig, purpose: str = "to search by meanin
     if is_custom and not is_web_address(provider.removeprefix(_CUSTOM)):
         return "the custom embedding provider has no http address; set memory.embedding_provider to custom:<url>."
     return None
-
-
-def _shown(name: str) -> str:
-    return one_line(mask_secrets(name))[:_MAX_NAME]

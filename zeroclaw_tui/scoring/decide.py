@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.evidence import (
-    MAX_LIMIT,
     Evidence,
     OwnEvidence,
     Scope,
@@ -25,7 +24,7 @@ from zeroclaw_tui.scoring.evidence import (
     keyword_hits,
     no_hits,
     scan_keys,
-    served,
+    supported_request,
     vector_hits,
 )
 from zeroclaw_tui.scoring.injection import pool_size
@@ -52,7 +51,7 @@ def store_request(trial: Trial, session_id: str | None = None) -> RecallRequest:
     """
     request = trial.request
     limit = pool_size(trial) * (SCANNER_WINDOW if passes_scanner(trial) else 1)
-    return replace(request, limit=min(limit, MAX_LIMIT), session_id=session_id, extra_sessions=())
+    return replace(request, limit=min(limit, UNLIMITED), session_id=session_id, extra_sessions=())
 
 
 def for_other_program(trial: Trial) -> Trial:
@@ -66,19 +65,19 @@ def passes_scanner(trial: Trial) -> bool:
     return trial.profile.scans_content and trial.request.layer == "agent"
 
 
-def serves(evidence: Sequence[Evidence], trial: Trial) -> bool:
+def can_decide(evidence: Sequence[Evidence], trial: Trial) -> bool:
     """Whether the trial can be decided from this evidence: one for each session scope, with the same query and the same
     FTS5 and LIKE expressions."""
     scopes = trial.request.scopes
     if len(evidence) != len(scopes):
         return False
-    return all(_serves(each, trial, session) for each, session in zip(evidence, scopes, strict=True))
+    return all(_can_decide_scope(each, trial, session) for each, session in zip(evidence, scopes, strict=True))
 
 
-def _serves(evidence: Evidence, trial: Trial, session_id: str | None) -> bool:
+def _can_decide_scope(evidence: Evidence, trial: Trial, session_id: str | None) -> bool:
     if isinstance(evidence, OwnEvidence):
-        return _own_serves(evidence, trial, store_request(trial, session_id))
-    if evidence.cut_for is not None and evidence.cut_for != (
+        return _can_decide_own(evidence, trial, store_request(trial, session_id))
+    if evidence.limited_to is not None and evidence.limited_to != (
         store_request(trial, session_id), trial.profile, mode_in(trial.settings, trial.profile),
     ):  # fmt: skip
         return False
@@ -87,18 +86,18 @@ def _serves(evidence: Evidence, trial: Trial, session_id: str | None) -> bool:
         return False
     if lists_recent(query, profile) or not words(query):
         return True
-    if not (evidence.vector_asked or mode_in(trial.settings, profile) == "bm25"):
+    if not (evidence.vector_requested or mode_in(trial.settings, profile) == "bm25"):
         return False
     search = like_search(query, profile)
     patterns = () if evidence.like_facts is None else evidence.like_facts.patterns
-    is_same_like = evidence.cut_for is not None or search is None or search.patterns == patterns
+    is_same_like = evidence.limited_to is not None or search is None or search.patterns == patterns
     return is_same_like and evidence.expression == match_expression(query, profile)
 
 
-def _own_serves(evidence: OwnEvidence, trial: Trial, asked: RecallRequest) -> bool:
+def _can_decide_own(evidence: OwnEvidence, trial: Trial, asked: RecallRequest) -> bool:
     """Whether the backend would rank the same rows in the same order for this trial."""
     before, asked_before = evidence.trial, evidence.trial.request
-    if _without_judging(asked_before) != _without_judging(asked) or before.profile != trial.profile:
+    if _ranking_parameters(asked_before) != _ranking_parameters(asked) or before.profile != trial.profile:
         return False
     if before.settings.search_mode != trial.settings.search_mode:
         return False
@@ -107,7 +106,7 @@ def _own_serves(evidence: OwnEvidence, trial: Trial, asked: RecallRequest) -> bo
     return evidence.depth is None or asked.limit <= evidence.depth
 
 
-def _without_judging(request: RecallRequest) -> tuple[object, ...]:
+def _ranking_parameters(request: RecallRequest) -> tuple[object, ...]:
     return (
         request.query, request.session_id, request.agents or None, request.namespace, request.since, request.until,
         request.layer,
@@ -284,8 +283,8 @@ def rank(
     import numpy as np
 
     mode = mode_in(settings, profile)
-    left, notes = served(request, profile, has_agents=evidence.has_agents)
-    scope = _with_agents(Scope(left, profile, evidence.vector_live and mode != "bm25"), evidence)
+    supported, notes = supported_request(request, profile, has_agents=evidence.has_agents)
+    scope = _with_agents(Scope(supported, profile, evidence.vector_live and mode != "bm25"), evidence)
     if lists_recent(request.query, profile):
         return _newest(evidence, scope, tuple(notes))
     if not words(request.query):
@@ -300,7 +299,7 @@ def rank(
     among = order.positions[: scope.store_limit] if order.is_merged else order.positions
     remaining = np.flatnonzero(evidence.masks.in_scope(scope)[among])
     search = like_search(request.query, profile)
-    if search is not None and not (len(remaining) and left.limit):
+    if search is not None and not (len(remaining) and supported.limit):
         return _like(evidence, scope, search, order, notes)
     chosen, passing = _cut(evidence, scope, among, remaining, scope.store_limit)
     scale = "raw bm25" if order.mode == "keyword" and not profile.normalises_keyword_only else "0..1"
@@ -423,7 +422,7 @@ def decide(evidence: Sequence[Evidence], trial: Trial) -> Decision:
 
     `evidence` has one item for each of the request's scopes. Raises UsageError if the trial needs other evidence.
     """
-    if not serves(evidence, trial):
+    if not can_decide(evidence, trial):
         raise UsageError("The hits of this query cannot be used for another query.", hint="Ask the store again.")
     rankings: list[StoreRanking | OwnEvidence] = []
     wanted: dict[Handle, None] = {}

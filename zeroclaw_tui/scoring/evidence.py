@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from zeroclaw_tui.memory.days import moment as moment_in
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial
 
@@ -31,8 +31,6 @@ of the agents' ids."""
 
 DURABLE = ("core", "daily")
 """Categories whose rows without a session are visible in every session, from 0.8.4 on, while vectors are used."""
-MAX_LIMIT = 2**31
-"""Higher limits are reduced to this."""
 DEFAULT_NAMESPACE = "default"
 """The namespace of a row without one."""
 
@@ -81,7 +79,7 @@ class LikeEvidence(NamedTuple):
 @dataclass(frozen=True)
 class StageEvidence:
     """The hits of the stages of ZeroClaw's hybrid search for one query: all of them, of any agent and session, or those
-    that one recall needs (`cut_for`).
+    that one recall needs (`limited_to`).
 
     `keyword_*`: all rows that FTS5 matches, -bm25 as float32, best first. `vector_*`: all rows with a cosine above 0 to
     the query's vector, float32, best first; ties are in the stage's order. `like`: the rows that contain one of the
@@ -109,14 +107,14 @@ class StageEvidence:
     keyword_notes: tuple[str, ...] = ()
     has_agents: bool = True
     """Whether the store has agents at all."""
-    vector_asked: bool = True
+    vector_requested: bool = True
     """Whether a query vector was requested: if not, a recall that uses one cannot be decided."""
     like_facts: LikeEvidence | None = None
     """Details of `like`; None for a query without words."""
     durable_order: ScanOrder = "stored"
     agent_order: ScanOrder = "stored"
     """The order of rows in the vector stage of ZeroClaw >= 0.8.4: for one session, and for some agents."""
-    cut_for: object | None = None
+    limited_to: object | None = None
     """The store's request, profile and search mode that the stages are limited to: 2 x the limit, with the filters of
     their statements applied; None if all hits are included."""
     contents: Mapping[Handle, MemoryEntry] = field(default_factory=dict, repr=False, compare=False)
@@ -260,7 +258,7 @@ class Scope:
     @property
     def stage_limit(self) -> int:
         """The limit of the keyword stage and of the vector stage."""
-        return min(2 * self.store_limit, MAX_LIMIT)
+        return min(2 * self.store_limit, UNLIMITED)
 
     def excluded_by(self, entry: MemoryEntry, agent_id: str | None, *, crosses: bool) -> list[FilterName]:
         """List the filters that exclude a row of this agent, in order. With `crosses`, rows without a session may be
@@ -288,19 +286,21 @@ def is_durable(entry: MemoryEntry) -> bool:
     return entry.session_id is None and entry.category in DURABLE
 
 
-def served(request: RecallRequest, profile: ScoringProfile, *, has_agents: bool) -> tuple[RecallRequest, list[str]]:
+def supported_request(
+    request: RecallRequest, profile: ScoringProfile, *, has_agents: bool
+) -> tuple[RecallRequest, list[str]]:
     """Reduce a request to its supported parts, with sentences on the others. Empty `agents` means all agents."""
     notes: list[str] = []
-    limit = min(max(request.limit, 0), MAX_LIMIT)
-    left = replace(request, limit=limit, agents=request.agents or None)
-    if left.agents and (profile.agent_scope == "none" or not has_agents):
+    limit = min(max(request.limit, 0), UNLIMITED)
+    supported = replace(request, limit=limit, agents=request.agents or None)
+    if supported.agents and (profile.agent_scope == "none" or not has_agents):
         knows_none = f"ZeroClaw {profile.version}" if profile.agent_scope == "none" else "This database"
         notes.append(f"{knows_none} knows no agents, so every agent's memories are recalled.")
-        left = replace(left, agents=None)
-    if (left.since or left.until) and not profile.has_time_bounds:
+        supported = replace(supported, agents=None)
+    if (supported.since or supported.until) and not profile.has_time_bounds:
         notes.append(f"ZeroClaw {profile.version} has no time bounds in recall, so none are applied.")
-        left = replace(left, since=None, until=None)
-    return left, notes
+        supported = replace(supported, since=None, until=None)
+    return supported, notes
 
 
 class RowMasks:

@@ -59,7 +59,7 @@ _SKIPPED: dict[str, Stopping] = {
 }  # fmt: skip
 
 
-def explained(record: Record, profile_source: str, notes: tuple[str, ...]) -> Explanation:
+def explain_record(record: Record, profile_source: str, notes: tuple[str, ...]) -> Explanation:
     """Describe the path of a memory in sentences."""
     steps = tuple(_steps(record))
     later_stops, remarks = tuple(_later_stops(record)), tuple(_on_scores(record))

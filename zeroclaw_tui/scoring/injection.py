@@ -197,12 +197,12 @@ def _rerank(judged: list[ScoredEntry], eligible: Sequence[int], stops: list[Stop
     """
     settings, limit = trial.settings, _final_limit(trial.request.limit)
     rerank = settings.rerank
-    left = _collapsed(judged, sorted(eligible, key=lambda at: -(judged[at].reranked or 0.0)), stops)
-    if rerank.strategy == "mmr" and left and len(left) >= rerank.threshold:
-        left = _by_mmr(judged, left, _clamped(rerank.mmr_lambda))
+    candidates = _collapsed(judged, sorted(eligible, key=lambda at: -(judged[at].reranked or 0.0)), stops)
+    if rerank.strategy == "mmr" and candidates and len(candidates) >= rerank.threshold:
+        candidates = _by_mmr(judged, candidates, _clamped(rerank.mmr_lambda))
     order: list[int] = []
     place = 0
-    for at in left:
+    for at in candidates:
         score = judged[at].reranked
         if score is not None and score < settings.threshold:
             stops[at] = _below_threshold(judged[at], trial)
@@ -241,14 +241,14 @@ def _collapsed(judged: Sequence[ScoredEntry], order: Sequence[int], stops: list[
     return remaining
 
 
-def _by_mmr(judged: Sequence[ScoredEntry], left: Sequence[int], share: float) -> list[int]:
+def _by_mmr(judged: Sequence[ScoredEntry], order: Sequence[int], share: float) -> list[int]:
     """Maximal marginal relevance: the best first, then each time the row with the best score minus its similarity.
 
     For equal values ZeroClaw takes the last.
     """
-    words = {at: frozenset(_words_of(judged[at].entry)) for at in left}
-    repeats = dict.fromkeys(left, 0.0)
-    taken, remaining = [left[0]], list(left[1:])
+    words = {at: frozenset(_words_of(judged[at].entry)) for at in order}
+    repeats = dict.fromkeys(order, 0.0)
+    taken, remaining = [order[0]], list(order[1:])
     while remaining:
         values: dict[int, float] = {}
         for at in remaining:

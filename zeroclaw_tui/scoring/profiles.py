@@ -33,10 +33,6 @@ COLUMNS = {"G1": _G1, "G2": _G2, "G3": _G3, "G4": _G4}
 ALL_COLUMNS = frozenset(_G4)
 NEWEST_VERSION = {"G1": "0.5.6", "G2": "0.7.5", "G3": "0.8.2", "G4": "0.8.4"}
 SCHEMA_VERSIONS = {"G1": "0.1.2 to 0.5.6", "G2": "0.5.7 to 0.7.5", "G3": "0.8.0 to 0.8.2", "G4": "0.8.3 and later"}
-_FIELD_TEXTS = {
-    "superseded": "mark for superseded memories", "pinned": "pins", "kind": "kinds", "namespace": "namespaces",
-    "session_id": "sessions",
-}  # fmt: skip
 USUAL: Mapping[str, Value] = {"namespace": "default", "importance": 0.5, "pinned": 0}
 """ZeroClaw's default values of a memory."""
 SearchMode = Literal["hybrid", "bm25", "embedding"]
@@ -165,11 +161,6 @@ def rule_sets(current: str) -> list[tuple[str, str]]:
             news.append("agents are separate")
         found.append((profile.version, ", ".join(news) or "nothing a list would show"))
     return found
-
-
-def lacks(field: str) -> str:
-    """The sentence for a field or a capability that a generation has no column for."""
-    return f"This generation of ZeroClaw's schema has no {_FIELD_TEXTS.get(field, field)}."
 
 
 class OwnRule(NamedTuple):

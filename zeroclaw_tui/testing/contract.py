@@ -40,7 +40,7 @@ from zeroclaw_tui.memory.query import (
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import COUNT_FIELDS, FACET_FIELDS
 from zeroclaw_tui.scoring.answer import answer
-from zeroclaw_tui.scoring.decide import decide, serves, store_recall
+from zeroclaw_tui.scoring.decide import can_decide, decide, store_recall
 from zeroclaw_tui.scoring.profiles import LANDMARKS, NEWEST, ScoringSettings, Trial, profile_for
 from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.tools import (
@@ -213,7 +213,7 @@ class MemoryContract(Contract):
                 evidence = await memory.search(Trial(request, profile, numbers), deep=True)
                 for asked in (replace(request, limit=limit) for limit in (1, 2, 10)):
                     trial = Trial(asked, profile, numbers)
-                    assert serves([evidence], trial)
+                    assert can_decide([evidence], trial)
                     found, decision = store_recall(await memory.search(trial), trial), decide([evidence], trial)
                     rows = {entry.handle: entry for entry in await memory.rows(Query(ENTRIES, handles=decision.wanted))}
                     decided = answer(decision, rows)

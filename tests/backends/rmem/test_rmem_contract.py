@@ -12,7 +12,7 @@ from support.rules import NEWEST, ScoringSettings, Trial, profile_for
 
 from zeroclaw_tui.backends.rmem import RMemMemory
 from zeroclaw_tui.scoring.answer import answer
-from zeroclaw_tui.scoring.decide import decide, serves, store_recall
+from zeroclaw_tui.scoring.decide import can_decide, decide, store_recall
 from zeroclaw_tui.testing.contract import MemoryContract, ReadOnlyContract
 
 ARCHIVED, RELATION = "An earlier text of the twin", "Mila sells Honey"
@@ -50,7 +50,7 @@ class TestReading(MemoryContract):
                 decided = answer(decide([evidence], trial), {})
                 assert list(decided.results) == list(store_recall(await memory.search(trial), trial).entries)
                 other = Trial(RecallRequest(query, limit + 1, layer="store"), profile, numbers)
-                assert not serves([evidence], other)
+                assert not can_decide([evidence], other)
 
 
 class TestCapabilities(ReadOnlyContract):

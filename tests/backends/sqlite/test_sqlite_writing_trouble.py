@@ -85,7 +85,7 @@ async def test_each_sqlite_error_has_its_sentence(name, kind, match, make_store,
         raise error
 
     async with opened(make_store([{}])) as memory:
-        monkeypatch.setattr(write, "connected", failing)
+        monkeypatch.setattr(write, "connect_to_write", failing)
         error = await fails(memory, kind, match)
         assert error.hint.startswith("Nothing was changed.")
 

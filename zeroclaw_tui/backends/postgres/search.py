@@ -12,7 +12,7 @@ from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
-from zeroclaw_tui.scoring.evidence import StoreRecall, served
+from zeroclaw_tui.scoring.evidence import StoreRecall, supported_request
 from zeroclaw_tui.scoring.neighbours import Near, Neighbour
 from zeroclaw_tui.scoring.profiles import ScoringProfile
 
@@ -86,7 +86,7 @@ def _supported_by(table: Table, request: RecallRequest, profile: ScoringProfile)
     Raises Refused for a session or an agent with a name that PostgreSQL cannot store.
     """
     check_text(request.session_id, request.namespace, *(request.agents or ()))
-    supported, notes = served(request, profile, has_agents=table.has("agent_id"))
+    supported, notes = supported_request(request, profile, has_agents=table.has("agent_id"))
     if supported.session_id is not None and not table.has("session_id"):
         notes.append("This table has no sessions, so memories of every session are recalled.")
         supported = replace(supported, session_id=None)

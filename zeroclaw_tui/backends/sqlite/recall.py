@@ -17,7 +17,16 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring import keywords
 from zeroclaw_tui.scoring.decide import rank
-from zeroclaw_tui.scoring.evidence import DURABLE, Hit, LikeEvidence, RowTable, ScanOrder, Scope, StageEvidence, served
+from zeroclaw_tui.scoring.evidence import (
+    DURABLE,
+    Hit,
+    LikeEvidence,
+    RowTable,
+    ScanOrder,
+    Scope,
+    StageEvidence,
+    supported_request,
+)
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, mode_in, profile_for
 
 if TYPE_CHECKING:
@@ -44,10 +53,10 @@ _SWALLOWED = ("SQLITE_ERROR", "SQLITE_CORRUPT_VTAB")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlScope(Scope):
-    """The part of a request that this database and this profile can serve; `asked` is the whole request."""
+    """The part of a request that this database and this profile support."""
 
     schema: Schema
-    asked: RecallRequest
+    full_request: RecallRequest
 
     def with_agents(self, connection: sqlite3.Connection) -> SqlScope:
         """Add the ids of the request's agents and the number of rows, if the request names agents."""
@@ -125,8 +134,8 @@ class SqlScope(Scope):
 
 def scope_of(request: RecallRequest, profile: ScoringProfile, schema: Schema, *, vector_live: bool) -> SqlScope:
     """Make the scope of a request. Empty `agents` means all agents."""
-    supported, _ = served(request, profile, has_agents=schema.has("agent_id"))
-    return SqlScope(supported, profile, vector_live, schema=schema, asked=request)
+    supported, _ = supported_request(request, profile, has_agents=schema.has("agent_id"))
+    return SqlScope(supported, profile, vector_live, schema=schema, full_request=request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +160,7 @@ def search_keywords(scope: SqlScope, connection: sqlite3.Connection) -> Hits:
     expression, select = keywords.match_expression(scope.request.query, scope.profile), scope.keyword_select()
     found: list[Hit] = []
     is_whole = False
-    with _refusals(scope) as notes:
+    with _ignoring_fts_errors(scope) as notes:
         if not select.conditions:
             found = connection.execute(f"{_MATCH} {_BEST_FIRST}", (expression, scope.stage_limit)).fetchall()
             # Rows that exist only in the index must not take places in the list, which the join below ensures.
@@ -170,7 +179,7 @@ def _search_all_keywords(scope: SqlScope, connection: sqlite3.Connection) -> Hit
     """Find all keyword hits of FTS5, of all agents, including rows that exist only in the index."""
     import numpy as np
 
-    with _refusals(scope) as notes:
+    with _ignoring_fts_errors(scope) as notes:
         expression = keywords.match_expression(scope.request.query, scope.profile)
         rowids, scores = _all_hits(connection, expression)
         # FTS5 returns rows by rowid, and equal scores stay in that order in ZeroClaw's statement.
@@ -186,7 +195,7 @@ def _search_each_word(scope: SqlScope, connection: sqlite3.Connection) -> dict[s
     found: dict[str, Score | None] = {}
     for word, expression in keywords.word_expressions(scope.request.query, scope.profile).items():
         found[word] = None
-        with _refusals(scope):
+        with _ignoring_fts_errors(scope):
             found[word] = _all_hits(connection, expression)
     return found
 
@@ -204,8 +213,8 @@ def _all_hits(connection: sqlite3.Connection, expression: str) -> Score:
 
 
 @contextmanager
-def _refusals(scope: SqlScope) -> Iterator[list[str]]:
-    """Ignore an error of FTS5 like ZeroClaw, and add a note to the yielded list."""
+def _ignoring_fts_errors(scope: SqlScope) -> Iterator[list[str]]:
+    """Ignore an error of FTS5, as ZeroClaw does, and add a note to the yielded list."""
     notes: list[str] = []
     try:
         yield notes
@@ -241,7 +250,7 @@ def gather(scope: SqlScope, vectors: Hits, rows: RowTable | None, connection: sq
     )
 
 
-def gather_cut(
+def gather_limited(
     scope: SqlScope,
     settings: ScoringSettings,
     keyword: Hits,
@@ -260,11 +269,11 @@ def gather_cut(
         recent = _newest(connection, scope.recent_select(), scope.recent_limit)
     rows = _rows(connection, scope.schema, (keyword.handles, vectors.handles, recent), known)
     evidence = _evidence(scope, keyword, vectors, rows, recent)
-    evidence = replace(evidence, cut_for=(scope.asked, scope.profile, mode_in(settings, scope.profile)))
-    ranking = rank(evidence, scope.asked, scope.profile, settings)
+    evidence = replace(evidence, limited_to=(scope.full_request, scope.profile, mode_in(settings, scope.profile)))
+    ranking = rank(evidence, scope.full_request, scope.profile, settings)
     if ranking.mode == "like":
         evidence = _with_like(connection, scope, evidence)
-        ranking = rank(evidence, scope.asked, scope.profile, settings)
+        ranking = rank(evidence, scope.full_request, scope.profile, settings)
     contents = _read_rows(scope.schema, ranking.handles, connection)
     return replace(evidence, contents={entry.handle: entry for entry in contents})
 
@@ -452,8 +461,8 @@ def _scan_orders(connection: sqlite3.Connection, scope: SqlScope) -> tuple[ScanO
     """SQLite's orders of the rows in ZeroClaw's vector statement from 0.8.4 on: for a session, and for agents."""
     if not scope.schema.has("session_id"):
         return "stored", "stored"
-    asked = RecallRequest(scope.request.query, session_id="session")
-    of_session = replace(scope, request=asked, profile=profile_for(NEWEST), agent_ids=None)
+    request = RecallRequest(scope.request.query, session_id="session")
+    of_session = replace(scope, request=request, profile=profile_for(NEWEST), agent_ids=None)
     of_agents = replace(of_session, agent_ids=("agent",))
     return (
         _order_of(connection, of_session.vector_select()),

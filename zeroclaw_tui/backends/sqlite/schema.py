@@ -16,7 +16,7 @@ from zeroclaw_tui.files.disk import new_file
 from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.text import first_names, is_unicode
-from zeroclaw_tui.scoring.profiles import COLUMNS, NEWEST_VERSION, lacks
+from zeroclaw_tui.scoring.profiles import COLUMNS, NEWEST_VERSION
 
 _NEEDED = frozenset(COLUMNS["G1"]) - {"session_id"}
 """The columns of every ZeroClaw version; sessions were added later, and hydration leaves them out."""
@@ -24,11 +24,16 @@ _NEVER_OPENED = (
     "ZeroClaw's hydration made this database out of MEMORY_SNAPSHOT.md, and no ZeroClaw version can open it: "
     "its embedding_cache lacks the column accessed_at."
 )
-_COLUMN_OF = {
-    "superseded": "superseded_by", "agents": "agent_id", "namespaces": "namespace", "sessions": "session_id",
-    **{name: name for name in ("superseded_by", "pinned", "importance", "kind", "session_id", "namespace")},
-}  # fmt: skip
-"""The column that each capability needs."""
+_CAPABILITIES = (
+    ("superseded_by", "mark for superseded memories", ("superseded", "superseded_by")),
+    ("agent_id", "agents", ("agents",)),
+    ("namespace", "namespaces", ("namespaces", "namespace")),
+    ("session_id", "sessions", ("sessions", "session_id")),
+    ("pinned", "pins", ("pinned",)),
+    ("importance", "importance", ("importance",)),
+    ("kind", "kinds", ("kind",)),
+)
+"""Each optional column, the word for it, and the capabilities that need it."""
 _OLDEST = """
   id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, category TEXT NOT NULL DEFAULT 'core',
   embedding BLOB, created_at TEXT NOT NULL, updated_at TEXT NOT NULL
@@ -184,9 +189,14 @@ def _no_memories(path: Path, tables: Sequence[str]) -> Unreadable:
     )
 
 
-def missing_in(schema: Schema) -> dict[str, str]:
+def missing_capabilities(schema: Schema) -> dict[str, str]:
     """The missing capabilities of a database, with a reason for each."""
-    why_not = {name: lacks(name) for name, column in _COLUMN_OF.items() if not schema.has(column)}
+    why_not = {
+        name: f"This generation of ZeroClaw's schema has no {word}."
+        for column, word, names in _CAPABILITIES
+        if not schema.has(column)
+        for name in names
+    }
     if not schema.has_fts:
         why_not["keyword"] = "This database has no keyword index."
     return why_not

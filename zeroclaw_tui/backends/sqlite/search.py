@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool
-from zeroclaw_tui.backends.sqlite.recall import Hits, KnownRows, gather, gather_cut, scope_of, search_keywords
+from zeroclaw_tui.backends.sqlite.recall import Hits, KnownRows, gather, gather_limited, scope_of, search_keywords
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.select import SqliteSelect
 from zeroclaw_tui.memory.entry import Handle
@@ -76,13 +76,13 @@ class SqliteSearch:
                 if vector is not None and len(vector):
                     select, most = narrowed.vector_select(), narrowed.stage_limit
                     vectors, _ = self._nearest(vector, most, select, connection)
-            return gather_cut(narrowed, trial.settings, keyword, vectors, self._known_rows, connection)
+            return gather_limited(narrowed, trial.settings, keyword, vectors, self._known_rows, connection)
 
         evidence = await self._run(gather_all if deep else gather_some, version)
         return replace(
             evidence,
             dimensions=None if vector is None else len(vector),
-            vector_asked=mode != "bm25" and not (deep and is_listing),
+            vector_requested=mode != "bm25" and not (deep and is_listing),
         )
 
     async def near(self, to: Handle | np.ndarray, count: int, version: int) -> Near | None:
@@ -173,10 +173,10 @@ def _block(rows: Sequence[tuple[int, bytes]], dimensions: int) -> tuple[np.ndarr
 
 def _vector_of(handle: Handle, connection: sqlite3.Connection) -> np.ndarray | None:
     row = connection.execute("SELECT embedding FROM memories WHERE rowid = ?", (handle,)).fetchone()
-    return numbers_of(row[0]) if row is not None and isinstance(row[0], bytes) else None
+    return vector_from_blob(row[0]) if row is not None and isinstance(row[0], bytes) else None
 
 
-def numbers_of(blob: bytes) -> np.ndarray:
+def vector_from_blob(blob: bytes) -> np.ndarray:
     """Convert a stored vector; bytes after the last whole number are ignored."""
     import numpy as np
 

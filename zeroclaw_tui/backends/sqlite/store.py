@@ -17,7 +17,7 @@ from zeroclaw_tui.backends.base import Entries, T, check_writable
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool, run_cancellable, wait_until_done
 from zeroclaw_tui.backends.sql.select import Select, first_value
 from zeroclaw_tui.backends.sql.store import SqlMemory
-from zeroclaw_tui.backends.sqlite.schema import Schema, missing_in, read_schema
+from zeroclaw_tui.backends.sqlite.schema import Schema, missing_capabilities, read_schema
 from zeroclaw_tui.backends.sqlite.select import SqliteSelect, find_functions, state_of
 from zeroclaw_tui.config.locations import has_markdown
 from zeroclaw_tui.files.database import (
@@ -75,7 +75,7 @@ class SqliteMemory(SqlMemory):
         self._changes = 0
         self._schema: Schema | None = None
         self._search: SqliteSearch | None = None
-        self._looking = asyncio.Lock()
+        self._reopening = asyncio.Lock()
         self._reads = ReadWorkerPool(path)
         self._writings: set[SqliteWriter] = set()
         self._has_written = False
@@ -136,7 +136,7 @@ class SqliteMemory(SqlMemory):
             or why_not_writable(self.path)
             or (ASKED_READ_ONLY if self._asked_read_only else None)
         )
-        self.why_not = missing_in(schema) | ({"write": because} if because else {})
+        self.why_not = missing_capabilities(schema) | ({"write": because} if because else {})
         if earlier is not None:
             await earlier.close()
             self._search = None
@@ -159,7 +159,7 @@ class SqliteMemory(SqlMemory):
             writing.stop()
         await self._reads.close()
         # Wait for `version` and `reopen`, whose new connection must not outlive the store.
-        async with self._looking:
+        async with self._reopening:
             connection, self._connection = self._connection, None
             self._reads, self._search = ReadWorkerPool(self.path), None
         if connection is not None:
@@ -174,7 +174,7 @@ class SqliteMemory(SqlMemory):
     @asynccontextmanager
     async def disconnected(self) -> AsyncIterator[None]:
         """Close all connections within the block, for exclusive access, and reopen the file afterwards."""
-        async with self._looking:
+        async with self._reopening:
             await self._reads.stop()
             connection, self._connection = self._connection, None
             # If it cannot be reopened now, the next call of `version` tries again.
@@ -232,7 +232,7 @@ class SqliteMemory(SqlMemory):
         Connections would keep reading the old file, so then they are reopened. Raises Unreadable while there is no
         file, and the errors of `open` for the new one.
         """
-        async with self._looking:
+        async with self._reopening:
             if self._file is None or file_identity(self.path) != self._file:
                 # Unset until the new file is open, so that the return of the same file also counts as a change.
                 self._file = self._seen_version = None
@@ -245,7 +245,7 @@ class SqliteMemory(SqlMemory):
 
     async def reopen(self) -> None:
         """Read the file again, and close every earlier connection."""
-        async with self._looking:
+        async with self._reopening:
             await self.open()
 
     async def health(self) -> Health:
@@ -432,6 +432,6 @@ class SqliteMemory(SqlMemory):
         found = await self._fetch(statement, [hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]])
         if not found or not isinstance(found[0][0], bytes) or not found[0][0]:
             return None
-        from zeroclaw_tui.backends.sqlite.search import numbers_of
+        from zeroclaw_tui.backends.sqlite.search import vector_from_blob
 
-        return numbers_of(found[0][0])
+        return vector_from_blob(found[0][0])

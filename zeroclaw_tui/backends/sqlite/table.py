@@ -91,7 +91,7 @@ def fold_in(path: Path) -> bool:
     True for a database without a log. Does not wait for locks. Blocks.
     """
     try:
-        with closing(connected(path, zero=False)) as connection:
+        with closing(connect_to_write(path)) as connection:
             connection.execute("PRAGMA busy_timeout = 0").fetchall()
             ((is_busy, *_),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except (sqlite3.Error, InspectorError):
@@ -115,13 +115,6 @@ def missing_of_index(connection: sqlite3.Connection) -> list[str]:
     made = connection.execute("SELECT lower(name) FROM sqlite_master WHERE type IN ('table', 'trigger')")
     found = {name for (name,) in made}
     return [name for name in (_INDEX, *TRIGGERS) if name not in found]
-
-
-def connected(path: Path, *, zero: bool) -> sqlite3.Connection:
-    """Connect for writing; with `zero`, deleted content is overwritten."""
-    connection = connect_to_write(path, zero=zero)
-    connection.execute("PRAGMA foreign_keys = ON")
-    return connection
 
 
 def explain_failed_write(path: Path, error: sqlite3.Error | OverflowError) -> InspectorError:

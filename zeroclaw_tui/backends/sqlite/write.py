@@ -15,20 +15,19 @@ from pathlib import Path
 
 from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.cancellation import wait_until_done
-from zeroclaw_tui.backends.sqlite.schema import Schema, aliases_of, missing_in
+from zeroclaw_tui.backends.sqlite.schema import Schema, aliases_of, missing_capabilities
 from zeroclaw_tui.backends.sqlite.select import state_of
 from zeroclaw_tui.backends.sqlite.table import (
     AMONG,
     RawTable,
     check_index,
-    connected,
     explain_failed_write,
     fold_in,
     in_parts,
 )
 from zeroclaw_tui.backends.tables import TableWriter, local_now
 from zeroclaw_tui.backends.writing import UNCONFIRMED, OwnedKey
-from zeroclaw_tui.files.database import assignments, bound, processes_using, quoted
+from zeroclaw_tui.files.database import assignments, bound, connect_to_write, processes_using, quoted
 from zeroclaw_tui.memory.change import AGENTS, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
@@ -67,7 +66,7 @@ class SqliteWriter(TableWriter):
     """
 
     memories: RawTable
-    """The table of memories, as found by `look`."""
+    """The table of memories, as found by `read_current_schema`."""
 
     def __init__(self, path: Path, schema: Schema, *, zero: bool = False) -> None:
         super().__init__()
@@ -75,7 +74,7 @@ class SqliteWriter(TableWriter):
         self.schema = schema
         self.zero = zero
         self.columns = schema.columns
-        self.why_not = missing_in(schema)
+        self.why_not = missing_capabilities(schema)
         self.has_agents = schema.has_agents
         self.usual = {name: value for name, value in USUAL.items() if schema.has(name)}
         # ZeroClaw resets nothing before 0.8.0.
@@ -138,7 +137,7 @@ class SqliteWriter(TableWriter):
             if self.is_stopped:
                 raise SearchInterrupted
             began = time.perf_counter()
-            self.look()
+            self.read_current_schema()
             yield
             try:
                 connection.execute("COMMIT")
@@ -158,7 +157,7 @@ class SqliteWriter(TableWriter):
                     connection.execute("ROLLBACK")
             raise
 
-    def look(self) -> None:
+    def read_current_schema(self) -> None:
         """Read the current schema and agents; outside of `transaction` only for reading. Raises SchemaChanged."""
         self.agents = aliases_of(self.connection)
         self.memories = RawTable(self.connection, self.agents)
@@ -169,7 +168,8 @@ class SqliteWriter(TableWriter):
 
     def _run(self, work: Callable[[SqliteWriter], T]) -> T:
         try:
-            with closing(connected(self.path, zero=self.zero)) as self._connection:
+            with closing(connect_to_write(self.path, zero=self.zero)) as self._connection:
+                self._connection.execute("PRAGMA foreign_keys = ON")
                 return work(self)
         except (sqlite3.Error, OverflowError) as error:
             # Check again, because another program may have locked it.
@@ -190,7 +190,7 @@ class SqliteWriter(TableWriter):
     async def batch(self, *, dry_run: bool) -> AsyncIterator[None]:
         """Begin a transaction, after a pause for other writers."""
         if dry_run:
-            self.look()
+            self.read_current_schema()
         with nullcontext() if dry_run else self.transaction():
             yield
 
