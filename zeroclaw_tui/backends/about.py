@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +14,17 @@ class Notice(NamedTuple):
 
     sentence: str
     is_minor: bool = False
+
+
+_CAPABILITY_OF = {
+    "session_id": "sessions", "namespace": "namespaces", "superseded_by": "superseded", "agent": "agents",
+}  # fmt: skip
+"""The capability that a field needs, if it has another name."""
+
+
+def why_not_field(why_not: Mapping[str, str], field: str) -> str | None:
+    """Explain why a store lacks a field of its memories, or cannot change it; None if it can."""
+    return why_not.get(field) or why_not.get(_CAPABILITY_OF.get(field, field))
 
 
 def sentences(notices: Iterable[Notice]) -> tuple[str, ...]:

@@ -54,7 +54,6 @@ TRAIT_LIMITS = MappingProxyType(
         "watch": "This store does not notice writes of other programs.",
         "importance": "This store has no importance.",
         "pinned": "This store has no pins.",
-        "namespace": "This store has no namespaces.",
         "atomic": "This store has no transactions: what another program writes at the same moment can be overwritten.",
     }
 )
@@ -81,7 +80,7 @@ class Memory(ABC):
     """What this store cannot do, each with the reason as a sentence; everything else is possible.
 
     The names are "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "pinned", "importance",
-    "kind", "watch", "atomic", "write", and each field in EDITABLE (memory/entry.py) that an edit cannot change;
+    "kind", "watch", "atomic", "write", and each other field in EDITABLE (memory/entry.py) that an edit cannot change;
     "zeroclaw_forget" says what ZeroClaw's own `forget` does not do. With "write" the fields need not be listed.
     """
     _changing: Lock | None = None

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from zeroclaw_tui.backends.about import why_not_field
 from zeroclaw_tui.backends.matching import require_unique_ids
 from zeroclaw_tui.backends.writing import OwnedKey, RowWriter
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, RowVersion, RowVisitor, Value
@@ -27,15 +28,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.scoring.profiles import Trial
 
 Scan = Callable[[RowVisitor, MemoryFilter], Awaitable[None]]
-_OPTIONAL_FIELDS = {
-    "session_id": "sessions",
-    "namespace": "namespaces",
-    "importance": "importance",
-    "pinned": "pinned",
-    "superseded_by": "superseded",
-    "kind": "kind",
-}
-"""Fields that may be lost when writing through the trait, with their names in `why_not`."""
+_OPTIONAL_FIELDS = ("session_id", "namespace", "importance", "pinned", "superseded_by", "kind")
+"""Fields that may be lost when writing through the trait."""
 
 
 async def nearest_by_words(scan: Scan, text: str, limit: int) -> Near:
@@ -177,9 +171,7 @@ class TraitWriter(RowWriter):
         lost = [name for name in _OPTIONAL_FIELDS if wanted.values.get(name) not in (None, got.values.get(name))]
         lost += ["agent"] if wanted.agent not in (None, got.agent) else []
         why_not, taker = self._store.why_not, self._store.name
-        sentences = [
-            why_not.get(_OPTIONAL_FIELDS.get(name, "agents")) or f"{taker} did not take the {name}." for name in lost
-        ]
+        sentences = [why_not_field(why_not, name) or f"{taker} did not take the {name}." for name in lost]
         created = wanted.values.get("created_at")
         if created and created != got.values.get("created_at"):
             sentences.append("It was stored again, so its id and its times are new.")

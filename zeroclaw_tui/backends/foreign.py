@@ -65,9 +65,16 @@ class ForeignFile(SearchedMemory, ReloadedMemory[Contents]):
 
     async def _load(self) -> Contents:
         contents = await asyncio.to_thread(self.read)
-        notices = tuple(Notice(sentence, is_minor=True) for sentence in self.describe(contents))
-        self.about = self.about._replace(notices=notices)
+        sentences = [*self.describe(contents)]
+        if len(contents.namespaces) > 1:
+            sentences.append(f"It holds the memories of {len(contents.namespaces):,} users; --namespace names one.")
+        self.about = self.about._replace(notices=tuple(Notice(sentence, is_minor=True) for sentence in sentences))
         return contents
+
+    def note_of_users(self, count: int) -> list[str]:
+        """A note on a recall for several users, none for one user."""
+        searches = f"{self.program} searches for one user at a time: these are the results of its {count:,} users."
+        return [searches] if count > 1 else []
 
 
 def key_of(prefix: str, id: str) -> str:

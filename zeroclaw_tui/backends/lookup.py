@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from zeroclaw_tui.backends.about import why_not_field
 from zeroclaw_tui.memory.errors import NotFound, Refused
 from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, ROWS, VERSIONS, MemoryFilter, Query
 from zeroclaw_tui.memory.statistics import FACET_FIELDS, Counts
@@ -69,7 +70,7 @@ async def count_facets(memory: Memory, filter: MemoryFilter, now: str) -> Counts
 
 def why_fixed(memory: Memory, field: str) -> str | None:
     """Explain in a sentence why a store cannot change a field of its memories; None if it can."""
-    return memory.why_not.get("write") or memory.why_not.get(field)
+    return memory.why_not.get("write") or why_not_field(memory.why_not, field)
 
 
 def require_database(memory: Memory) -> DatabaseUpkeep:

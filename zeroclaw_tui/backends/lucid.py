@@ -23,14 +23,19 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import settings_of
 from zeroclaw_tui.config.storage import source_of
 from zeroclaw_tui.memory.change import ApplyResult, Change, Draft, Edit, Journal
-from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotReachable, Refused
 from zeroclaw_tui.memory.query import Query
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted
 from zeroclaw_tui.scoring.decide import store_recall
-from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence
+from zeroclaw_tui.scoring.evidence import (
+    DEFAULT_NAMESPACE,
+    Evidence,
+    OwnEvidence,
+    StageEvidence,
+    is_within_bounds,
+)
 from zeroclaw_tui.scoring.keywords import lists_recent
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, Trial, Version, parse_version
 
@@ -49,8 +54,6 @@ _CATEGORIES = {
     "bug": "daily",
 }
 _TYPES = {"core": "decision", "daily": "context", "conversation": "conversation"}
-_NAMESPACE = "default"
-"""The namespace of lucid's results."""
 
 NO_DELETE = "Lucid keeps its own copy: its program has no command to delete."
 NOT_CHANGEABLE = "This memory is lucid's own and cannot be changed or deleted here."
@@ -166,12 +169,6 @@ def merged(local: Iterable[ScoredEntry], lucid: Iterable[ScoredEntry], limit: in
     return list(islice(first.values(), max(limit, 0)))
 
 
-def is_within_bounds(result: ScoredEntry, request: RecallRequest) -> bool:
-    """Whether a result is within the time bounds of a request; an unreadable time always is."""
-    since, until, at = moment(request.since), moment(request.until), moment(result.entry.timestamp)
-    return at is None or not ((since is not None and at < since) or (until is not None and at > until))
-
-
 class LucidMemory(SqliteMemory):
     """A brain.db whose recall also asks the lucid program, and that passes each new memory to it.
 
@@ -236,9 +233,9 @@ class LucidMemory(SqliteMemory):
         if lucid:
             results = merged(results, lucid, wanted.limit)
             if profile.has_time_bounds:
-                results = [result for result in results if is_within_bounds(result, request)]
+                results = [result for result in results if is_within_bounds(result.entry, request)]
         if request.namespace is not None:
-            results = [result for result in results if (result.entry.namespace or _NAMESPACE) == request.namespace]
+            results = [one for one in results if (one.entry.namespace or DEFAULT_NAMESPACE) == request.namespace]
             results = results[: max(request.limit, 0)]
         stages = {result.stage for result in results}
         mode, scale = local.mode, local.scale
@@ -285,7 +282,7 @@ class LucidMemory(SqliteMemory):
         self._answers += 1
         # More than these cannot be among the results.
         items = items_in(output)[: limit + hits]
-        namespace = _NAMESPACE if "namespaces" not in self.why_not else None
+        namespace = DEFAULT_NAMESPACE if "namespaces" not in self.why_not else None
         found = scored(items, local_now(), namespace, self._answers)
         if found:
             self._last_answer = [result.entry for result in found]

@@ -153,8 +153,6 @@ class MemoryRsExport(ForeignFile[Export]):
         yield NOT_READ
         if not contents.entries:
             yield "It is empty, as every file is that `memory-cli export` writes."
-        if len(contents.namespaces) > 1:
-            yield f"It holds the memories of {len(contents.namespaces):,} users; --namespace names one."
         if contents.repeated:
             yield f"Items with the id of an item before are left out: {contents.repeated:,}."
 
@@ -168,13 +166,9 @@ class MemoryRsExport(ForeignFile[Export]):
             ScoredEntry(entry, rank, scores[entry], vector_score=scores[entry], stage=STAGE)
             for rank, entry in enumerate(hits, 1)
         )
-        notes = [WORTH]
-        if request.namespace is None and len(export.namespaces) > 1:
-            users = len(export.namespaces)
-            notes.append(f"memory-rs searches for one user at a time: these are the results of its {users:,} users.")
+        notes = [WORTH, *self.note_of_users(len(export.namespaces) if request.namespace is None else 1)]
         if request.agents or request.session_id or request.since or request.until:
             notes.append("memory-rs filters nothing: agents, session and time bounds leave nothing out.")
-
         return OwnEvidence(trial, results, STAGE, "cosine of hashes", tuple(notes), program=self.about.program)
 
 

@@ -23,7 +23,7 @@ from redis.asyncio.connection import parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from zeroclaw_tui.backends.about import About, Notice
+from zeroclaw_tui.backends.about import About, Notice, why_not_field
 from zeroclaw_tui.backends.base import ReloadedMemory, Scored, T
 from zeroclaw_tui.backends.fallback import ignored_parts
 from zeroclaw_tui.backends.loaded import Loaded, order_by_time
@@ -47,10 +47,8 @@ if TYPE_CHECKING:
 WHY_NOT = {
     "vectors": "The memories in Redis have no vectors: recall finds what contains the query.",
     "sessions": "The memories in Redis have no session.",
-    "session_id": "The memories in Redis have no session.",
     "agents": "The memories in Redis belong to no agent.",
     "namespaces": "The memories in Redis have no namespace.",
-    "namespace": "The memories in Redis have no namespace.",
     "superseded": "The memories in Redis are replaced in place, so none is superseded.",
     "pinned": "The memories in Redis cannot be pinned.",
     "importance": "The memories in Redis have no importance.",
@@ -348,8 +346,8 @@ class RedisWriter(RowWriter):
         return _as_document(one).fingerprint == _as_document(other).fingerprint
 
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
-        ignored = [*draft.explicit, *(["session_id"] if draft.session_id else ()), *(["agents"] if draft.agent else ())]
-        self.notes |= {WHY_NOT[name]: None for name in ignored}
+        ignored = [*draft.explicit, *(name for name in ("session_id", "agent") if getattr(draft, name))]
+        self.notes |= {sentence: None for name in ignored if (sentence := why_not_field(WHY_NOT, name))}
         if existing is not None:
             return with_values(existing, content=draft.content, category=draft.category)
         return with_values(

@@ -357,8 +357,6 @@ class RMemMemory(ForeignFile[Contents]):
 
     def describe(self, contents: Contents) -> Iterator[str]:
         yield f"This is the store of R-Mem {contents.version}: {NOT_READ}"
-        if len(contents.namespaces) > 1:
-            yield f"It holds the memories of {len(contents.namespaces):,} users; --namespace names one."
 
     async def close(self) -> None:
         await self._reads.stop()
@@ -403,9 +401,7 @@ class RMemMemory(ForeignFile[Contents]):
 
         recalls = await self._reads.run(recall_each)
         results = best_first([result for found, _ in recalls for result in found])[: max(0, request.limit)]
-        notes = ignored_parts(request, WHY_NOT)
-        if len(recalls) > 1:
-            notes.append(f"R-Mem searches for one user at a time: these are the results of its {len(recalls):,} users.")
+        notes = [*ignored_parts(request, WHY_NOT), *self.note_of_users(len(recalls))]
         if usable is None:
             notes.append("The query has no vector of the length of those here, so R-Mem ranks nothing.")
         failed = next((error for _, error in recalls if error is not None), None)

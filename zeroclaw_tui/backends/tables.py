@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
+from zeroclaw_tui.backends.about import why_not_field
 from zeroclaw_tui.backends.writing import OwnedKey, RowWriter
 from zeroclaw_tui.memory.change import AGENTS, Change, Draft, Edit, Row, RowChange, Value, Vector
 from zeroclaw_tui.memory.days import moment
@@ -58,6 +59,14 @@ def uuid_for(id: str) -> str:
 def sanitised(session: str) -> str:
     """Convert a session id as ZeroClaw >= 0.8.0 does: characters other than letters, digits, `_` and `-` become `_`."""
     return "".join(letter if letter in "_-" or is_alphanumeric(letter) else "_" for letter in session)
+
+
+def session_to_store(session: Value, notes: dict[str, None]) -> str | None:
+    """Sanitise a session id, with a note if that changes it; None if it is empty."""
+    stored = sanitised(as_text(session)) or None
+    if session and stored != session:
+        notes[f"The session is stored as {stored!r}: ZeroClaw allows only letters, digits, _ and - here."] = None
+    return stored
 
 
 DEFAULT_AGENT = "default"
@@ -118,10 +127,10 @@ class TableWriter(RowWriter):
         names = [*(after.explicit if isinstance(after, Draft) else after.values)]
         if isinstance(after, Draft):
             names += ["session_id"] if after.session_id is not None else []
-            names += ["agents"] if after.agent is not None else []
+            names += ["agent"] if after.agent is not None else []
         for name in names:
-            if name in self.why_not:
-                raise Refused(self.why_not[name], hint="Leave it out.")
+            if (reason := why_not_field(self.why_not, name)) is not None:
+                raise Refused(reason, hint="Leave it out.")
 
     def owner(self, row: Row) -> str | None:
         """The id of its agent."""
@@ -163,7 +172,7 @@ class TableWriter(RowWriter):
         """Make the row as ZeroClaw does; a replaced row keeps its id, its position and its time of creation."""
         values = {"content": draft.content, "category": draft.category, **self._as_stored(draft.explicit)}
         if "session_id" in self.columns:
-            values["session_id"] = self.session_stored(draft.session_id)
+            values["session_id"] = self._session_to_store(draft.session_id)
         data = self._usable_vector(draft.vector)
         if existing is not None:
             return self._changed(existing, {**self.reset, **values}, data)
@@ -184,7 +193,7 @@ class TableWriter(RowWriter):
             return dataclasses.replace(row, values={**row.values, "embedding": edit.vector.data})
         values = self._as_stored(edit.values)
         if "session_id" in values and values["session_id"] != row.values.get("session_id"):
-            values["session_id"] = self.session_stored(values["session_id"])
+            values["session_id"] = self._session_to_store(values["session_id"])
         if all(row.values.get(name) == value for name, value in values.items()):
             return row
         is_new = "content" in values and values["content"] != row.values["content"]
@@ -312,16 +321,8 @@ class TableWriter(RowWriter):
         only = next(iter(self.agents)) if len(self.agents) == 1 else None
         return self._id_of(DEFAULT_AGENT) or only
 
-    def session_stored(self, session: Value) -> str | None:
-        """Convert a session id as this generation of ZeroClaw does, with a note if it changes; None if empty."""
-        if not isinstance(session, str) or not session:
-            return None
-        if not self.has_agents:
-            return session
-        clean = sanitised(session)
-        if clean != session:
-            self.notes[f"The session is stored as {clean!r}: this ZeroClaw keeps letters, digits, _ and - only."] = None
-        return clean
+    def _session_to_store(self, session: Value) -> Value:
+        return session_to_store(session, self.notes) if self.has_agents else session or None
 
     def _id_of(self, alias: str) -> str | None:
         return next((agent for agent, known in self.agents.items() if known == alias), None)

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from zeroclaw_tui.backends.about import why_not_field
 from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.memory.change import Change, Draft, Edit, Row, RowChange, RowVersion
 from zeroclaw_tui.memory.errors import Refused
@@ -68,8 +69,8 @@ class RowWriter(ABC):
     def check(self, after: Draft | Edit) -> None:
         """Raise Refused for values that this store cannot have, before reading."""
         for name in after.values if isinstance(after, Edit) else ():
-            if name in self.why_not:
-                raise Refused(self.why_not[name])
+            if (reason := why_not_field(self.why_not, name)) is not None:
+                raise Refused(reason)
 
     @abstractmethod
     async def read(self, rows: Sequence[RowVersion | Row], keys: Collection[OwnedKey]) -> Iterable[Row]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import ScoredEntry, Stop
 from zeroclaw_tui.scoring.decide import (
@@ -26,6 +25,7 @@ from zeroclaw_tui.scoring.evidence import (
     StageHits,
     WordShare,
     is_durable,
+    is_within_bounds,
     word_shares,
 )
 from zeroclaw_tui.scoring.injection import in_prompt_order, judge, pool_size
@@ -307,9 +307,7 @@ def _follow_own_rule(record: Record, evidence: OwnEvidence) -> None:
 def _own_filters(entry: MemoryEntry, trial: Trial, store: StoreFacts) -> Iterator[FilterName]:
     """List the filters of a backend's own rule that exclude a memory; fields that the store lacks do not filter."""
     request, profile, rule = trial.request, trial.profile, store.rule
-    at, since, until = moment(entry.timestamp), moment(request.since), moment(request.until)
-    is_outside = at is not None and ((since is not None and at < since) or (until is not None and at > until))
-    if is_outside and rule.reads_times and profile.has_time_bounds:
+    if not is_within_bounds(entry, request) and rule.reads_times and profile.has_time_bounds:
         yield "time"
     has_sessions = entry.session_id is not None or store.has_sessions
     is_of_session = None in request.scopes or entry.session_id in request.scopes

@@ -191,6 +191,12 @@ def existed(created: str, until: str) -> bool:
     return at is None or at <= datetime.fromisoformat(until)
 
 
+def is_within_bounds(entry: MemoryEntry, request: RecallRequest) -> bool:
+    """Whether a memory is within the time bounds of a request; True if its creation time is unreadable."""
+    since, until, at = moment_in(request.since), moment_in(request.until), moment_in(entry.timestamp)
+    return at is None or not ((since is not None and at < since) or (until is not None and at > until))
+
+
 class WordShare(NamedTuple):
     """One word of the query in one memory. `share` is its part of -bm25 (None if the backend has no such score),
     `rows` the number of memories with the word (None if not counted)."""

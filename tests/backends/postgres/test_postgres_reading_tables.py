@@ -11,6 +11,7 @@ from support.places import Install, MemoryConfig
 from support.postgres_place import PASSWORD
 from support.questions import EXCERPTS, NEWEST_STORED, MemoryFilter, Query, Sort
 
+from zeroclaw_tui.backends.lookup import why_fixed
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.testing.tools import entries_of, handles_of
 
@@ -30,8 +31,8 @@ async def test_a_missing_capability_of_a_table_has_a_reason(form, can, place, op
     place.make_table(form)
     memory = await opens()
     assert set(FLAGS) - set(memory.why_not) == can | {"write", "watch"}
-    assert ("namespace" in memory.why_not) == ("namespaces" not in can)
-    assert ("session_id" in memory.why_not) == ("sessions" not in can)
+    assert (why_fixed(memory, "namespace") is None) == ("namespaces" in can)
+    assert (why_fixed(memory, "session_id") is None) == ("sessions" in can)
     assert all(reason.endswith(".") for reason in memory.why_not.values())
 
 

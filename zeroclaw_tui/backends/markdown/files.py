@@ -35,8 +35,6 @@ WHY_NOT = {
     "kind": "Markdown files keep no kind.",
     "key": "The key of a Markdown memory is its file and the number of its line.",
     "category": "The category of a Markdown memory is its file: MEMORY.md is core, every other is daily.",
-    "session_id": "Markdown files keep no session.",
-    "namespace": "Markdown files keep no namespace.",
     "zeroclaw_forget": "ZeroClaw itself never deletes Markdown memories; here the line is taken out of the file, and"
     " the trash keeps it.",
 }

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from zeroclaw_tui.backends.about import why_not_field
 from zeroclaw_tui.backends.markdown.files import WHY_NOT, NoteFile, Sources, is_new, number_of, state_of_line
 from zeroclaw_tui.backends.markdown.lines import (
     Line,
@@ -208,7 +209,8 @@ def _checked(change: Change) -> Change:
 def _losses(draft: Draft, category: str) -> list[str]:
     """List sentences about fields of a new memory that a line cannot have."""
     names = ("session_id", "importance", "pinned", "namespace")
-    losses = [WHY_NOT[name] for name in names if getattr(draft, name) is not None]
+    reasons = (why_not_field(WHY_NOT, name) for name in names if getattr(draft, name) is not None)
+    losses = [*filter(None, reasons)]
     if draft.category != category:
         losses.append("Every line of a daily file is read back as category daily.")
     if draft.content != draft.content.strip(WHITE_SPACE):
@@ -346,7 +348,7 @@ class LineEditor:
         row = self._note.row(line)
         for name, value in edit.values.items():
             if name != "content" and value != row.values.get(name):
-                raise Refused(WHY_NOT[name], hint="Only the content of a line can be changed.")
+                raise Refused(why_not_field(WHY_NOT, name) or "", hint="Only the content of a line can be changed.")
         wanted = str(edit.values.get("content", line.content))
         return line.raw if wanted == line.content else with_content(line.raw, checked_content(wanted, line.content))
 

@@ -25,16 +25,13 @@ category, `timestamp`, a pgvector column)."""
 
 _WHY_NOT = {
     "sessions": ("session_id", "This table has no column for sessions."),
-    "session_id": ("session_id", "This table has no column for sessions."),
     "agents": ("agent_id", "This table has no agents; ZeroClaw keeps them from 0.8.0 on."),
     "namespaces": ("namespace", "This table has no namespaces; ZeroClaw adds them with pgvector only."),
-    "namespace": ("namespace", "This table has no namespaces; ZeroClaw adds them with pgvector only."),
     "importance": ("importance", "This table has no importance; ZeroClaw adds it with pgvector only."),
 }
 """The column that each capability needs, and the reason without that column."""
 _NEVER = {
     "superseded": "ZeroClaw does not supersede memories in PostgreSQL.",
-    "superseded_by": "ZeroClaw does not supersede memories in PostgreSQL.",
     "pinned": "ZeroClaw has no pinned memories in PostgreSQL.",
     "kind": "ZeroClaw stores no kinds in PostgreSQL.",
 }

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.about import About, Notice, key_and_content
+from zeroclaw_tui.backends.about import About, Notice, key_and_content, why_not_field
 from zeroclaw_tui.backends.base import ReloadedMemory, SearchedMemory, T, check_writable
 from zeroclaw_tui.backends.fallback import ignored_parts
 from zeroclaw_tui.backends.loaded import Loaded, order_by_time
@@ -34,7 +34,7 @@ from zeroclaw_tui.backends.qdrant.client import (
     vectors_of,
     wrong_length,
 )
-from zeroclaw_tui.backends.tables import DEFAULT_AGENT, sanitised, utc_now, uuid_for
+from zeroclaw_tui.backends.tables import DEFAULT_AGENT, sanitised, session_to_store, utc_now, uuid_for
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.backends.writing import OwnedKey, RowWriter, Work
 from zeroclaw_tui.config.memory_config import MemoryConfig, shown
@@ -70,9 +70,7 @@ WHY_NOT = {
     "atomic": "Qdrant has no transactions: what another program writes at the same moment can be overwritten.",
     "keyword": "ZeroClaw searches Qdrant by vectors only; it has no keyword index there.",
     "namespaces": _NONE.format("namespace"),
-    "namespace": _NONE.format("namespace"),
     "superseded": _NONE.format("information about replaced memories"),
-    "superseded_by": _NONE.format("information about replaced memories"),
     "pinned": _NONE.format("pin"),
     "importance": _NONE.format("importance"),
     "kind": _NONE.format("kind"),
@@ -204,12 +202,12 @@ class QdrantWriter(RowWriter):
         return Row.from_entry(replace(row.entry(), embedding_dimensions=self._dimensions)).fingerprint
 
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:
-        self.notes |= {WHY_NOT[name]: None for name in draft.explicit}
+        self._note_lost(draft.explicit)
         values: dict[str, Value] = {
             "key": draft.key,
             "content": draft.content,
             "category": draft.category,
-            "session_id": self._session(draft.session_id),
+            "session_id": session_to_store(draft.session_id, self.notes),
         }
         if draft.vector is not None:
             values["embedding"] = self._vector_data(draft.vector)
@@ -219,7 +217,7 @@ class QdrantWriter(RowWriter):
         """Drop the vector if key or content change, unless the edit has a new one."""
         values = {**row.values, **edit.values}
         if "session_id" in edit.values:
-            values["session_id"] = self._session(edit.values["session_id"])
+            values["session_id"] = session_to_store(edit.values["session_id"], self.notes)
         if edit.values and values == row.values:
             return row
         if not edit.values or any(values[name] != row.values[name] for name in ("key", "content")):
@@ -230,8 +228,9 @@ class QdrantWriter(RowWriter):
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
         if _OTHER_FIELDS not in row.values:
-            lost = [name for name in WHY_NOT if row.values.get(name) not in (None, *_UNNOTICED.get(name, ()))]
-            self.notes |= {WHY_NOT[name]: None for name in lost}
+            self._note_lost(
+                name for name, value in row.values.items() if value not in (None, *_UNNOTICED.get(name, ()))
+            )
         row = converted(row, self._dimensions)
         _require_unicode(row.key, row.values.values())
         return new_point_row(str(uuid.uuid4()), row.values, row.agent) if new_id else row
@@ -262,13 +261,9 @@ class QdrantWriter(RowWriter):
                 )
         return found
 
-    def _session(self, session: Value) -> str | None:
-        """Sanitise a session id as ZeroClaw does, with a note if it changes."""
-        stored = sanitised(as_text(session)) or None
-        if session and stored != session:
-            sentence = f"The session is stored as {stored!r}: ZeroClaw allows only letters, digits, _ and - here."
-            self.notes[sentence] = None
-        return stored
+    def _note_lost(self, names: Iterable[str]) -> None:
+        """Note the values that a point cannot have."""
+        self.notes |= {sentence: None for name in names if (sentence := why_not_field(WHY_NOT, name))}
 
     def _vector_data(self, vector: Vector) -> bytes:
         """The bytes of a vector. Raises Refused if its length does not fit the collection."""

@@ -24,16 +24,12 @@ _NEVER_OPENED = (
     "ZeroClaw's hydration made this database out of MEMORY_SNAPSHOT.md, and no ZeroClaw version can open it: "
     "its embedding_cache lacks the column accessed_at."
 )
-_CAPABILITIES = (
-    ("superseded_by", "mark for superseded memories", ("superseded", "superseded_by")),
-    ("agent_id", "agents", ("agents",)),
-    ("namespace", "namespaces", ("namespaces", "namespace")),
-    ("session_id", "sessions", ("sessions", "session_id")),
-    ("pinned", "pins", ("pinned",)),
-    ("importance", "importance", ("importance",)),
-    ("kind", "kinds", ("kind",)),
-)
-"""Each optional column, the word for it, and the capabilities that need it."""
+_CAPABILITIES = {
+    "superseded": ("superseded_by", "mark for superseded memories"), "agents": ("agent_id", "agents"),
+    "namespaces": ("namespace", "namespaces"), "sessions": ("session_id", "sessions"), "pinned": ("pinned", "pins"),
+    "importance": ("importance", "importance"), "kind": ("kind", "kinds"),
+}  # fmt: skip
+"""The column that each capability needs, and the word for it."""
 _OLDEST = """
   id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, category TEXT NOT NULL DEFAULT 'core',
   embedding BLOB, created_at TEXT NOT NULL, updated_at TEXT NOT NULL
@@ -193,9 +189,8 @@ def missing_capabilities(schema: Schema) -> dict[str, str]:
     """The missing capabilities of a database, with a reason for each."""
     why_not = {
         name: f"This generation of ZeroClaw's schema has no {word}."
-        for column, word, names in _CAPABILITIES
+        for name, (column, word) in _CAPABILITIES.items()
         if not schema.has(column)
-        for name in names
     }
     if not schema.has_fts:
         why_not["keyword"] = "This database has no keyword index."
