@@ -13,9 +13,9 @@ from support.memories import WRONG_USE, BrokenConfig, UsageError
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.schema import MEMORY_KEYS, SETTINGS, Target
 from zeroclaw_tui.config.setting_names import (
-    checked_value,
+    check_setting,
     is_read,
-    parsed_value,
+    parse_setting,
     place_of,
     setting_name,
     written_value,
@@ -117,8 +117,8 @@ SECRETS = [name for name, key in SETTINGS.items() if key.is_secret]
     ],
 )
 def test_texts_are_parsed_as_values(name: str, text: str, value: Any) -> None:
-    assert parsed_value(name, text) == value
-    assert type(parsed_value(name, text)) is type(value)
+    assert parse_setting(name, text) == value
+    assert type(parse_setting(name, text)) is type(value)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_texts_are_parsed_as_values(name: str, text: str, value: Any) -> None:
 )
 def test_invalid_values_are_reported_in_one_sentence_with_a_hint(name: str, text: str, expected: str) -> None:
     with pytest.raises(UsageError) as caught:
-        parsed_value(name, text)
+        parse_setting(name, text)
     assert expected in caught.value.message
     assert name in caught.value.message or "embedding provider" in caught.value.message
     assert caught.value.hint
@@ -151,7 +151,7 @@ def test_invalid_values_are_reported_in_one_sentence_with_a_hint(name: str, text
 @pytest.mark.parametrize("value", ["hunter2\udcff", ["hunter2"], {"hunter2": "hunter2"}])
 def test_an_invalid_secret_is_never_shown(name: str, value: Any) -> None:
     with pytest.raises(UsageError) as caught:
-        checked_value(name, value)
+        check_setting(name, value)
     assert "hunter2" not in str(caught.value)
     assert name in caught.value.message
 
@@ -159,18 +159,18 @@ def test_an_invalid_secret_is_never_shown(name: str, value: Any) -> None:
 @given(st.sampled_from([name for name, key in SETTINGS.items() if key.default is not None]))
 def test_every_default_is_a_valid_value(name: str) -> None:
     default = SETTINGS[name].default
-    assert checked_value(name, default) == (list(default) if isinstance(default, tuple) else default)
+    assert check_setting(name, default) == (list(default) if isinstance(default, tuple) else default)
 
 
 @given(st.sampled_from(sorted(SETTINGS)), st.text())
 def test_any_text_is_accepted_or_refused_with_one_error(name: str, text: str) -> None:
     problem: UsageError | None = None
     try:
-        value = parsed_value(name, text)
+        value = parse_setting(name, text)
     except UsageError as caught:
         problem = caught
     if problem is None:
-        assert checked_value(name, value) == value
+        assert check_setting(name, value) == value
     else:
         assert problem.message.endswith((".", "?"))
         assert problem.hint

@@ -53,10 +53,10 @@ def build_trial(library: Library, args: argparse.Namespace) -> Trial:
     trial = Trial(_request(library, args), library.profile.profile, library.settings)
     if not args.set:
         return trial
-    from zeroclaw_tui.config.setting_names import assigned
+    from zeroclaw_tui.config.setting_names import parse_assignment
     from zeroclaw_tui.curation.trial_settings import CONFIG_SETTINGS, complaints_of, with_values
 
-    values = dict(assigned(assignment, trial.profile.version) for assignment in args.set)
+    values = dict(parse_assignment(assignment, trial.profile.version) for assignment in args.set)
     for name in values:
         if name not in CONFIG_SETTINGS:
             raise UsageError(f"{name} changes nothing in a recall.", hint=f"These do: {', '.join(CONFIG_SETTINGS)}.")

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.config.toml import BYTE_ORDER_MARK, KeyPath, Statement, decoded, parsed, shown_key, statements_of
+from zeroclaw_tui.config.toml import BOM, KeyPath, Statement, decode_toml, parse_toml, shown_key, statements_of
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
 
 _ABSENT = object()
@@ -26,13 +26,13 @@ class ConfigDocument:
     @classmethod
     def from_bytes(cls, raw: bytes, path: Path) -> ConfigDocument:
         """Parse the bytes of a file; `path` is used in messages. Raises BrokenConfig with line and column."""
-        text = decoded(raw, path)
-        return cls(text, raw.startswith(BYTE_ORDER_MARK), parsed(text, path))
+        text = decode_toml(raw, path)
+        return cls(text, raw.startswith(BOM), parse_toml(text, path))
 
     @classmethod
     def from_text(cls, text: str) -> ConfigDocument:
         """Parse a text that is not from a file."""
-        return cls(text, False, parsed(text, Path("config.toml")))
+        return cls(text, False, parse_toml(text, Path("config.toml")))
 
     @cached_property
     def statements(self) -> list[Statement]:
@@ -41,7 +41,7 @@ class ConfigDocument:
 
     def to_bytes(self) -> bytes:
         """The bytes of the file."""
-        return (BYTE_ORDER_MARK if self.has_byte_order_mark else b"") + self.text.encode("utf-8")
+        return (BOM if self.has_byte_order_mark else b"") + self.text.encode("utf-8")
 
     def has(self, path: KeyPath) -> bool:
         """Whether the key is set."""
@@ -89,7 +89,7 @@ def checked_edit(before: ConfigDocument, text: str, changed: Mapping[KeyPath, An
 
     Raises InspectorError if any other statement was changed, added or lost, and ValueError if it is not TOML.
     """
-    after = ConfigDocument(text, before.has_byte_order_mark, parsed(text, Path("config.toml")))
+    after = ConfigDocument(text, before.has_byte_order_mark, parse_toml(text, Path("config.toml")))
     old, new = (_other_statements(each.statements, changed) for each in (before, after))
     known, headers = set(old), {_header_text(path[:-1]) for path in changed}
     rest = [each for each in new if each in known or each not in headers]

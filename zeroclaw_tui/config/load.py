@@ -25,11 +25,11 @@ from zeroclaw_tui.config.storage import (
     OUR_DB_URLS,
     SHARED_DB_URL,
     Backend,
-    Reading,
+    ConfigReader,
     apply_generic,
     choose_backend,
-    given,
     read_storage,
+    read_variable,
     source_of,
 )
 from zeroclaw_tui.config.toml import read_toml
@@ -87,15 +87,15 @@ def load_config(
         document = apply_generic(document, environ, target, notes)
     memory = read_memory(document, target, notes)
     named = environ if location is None else {**environ, **dict.fromkeys((*OUR_DB_URLS, SHARED_DB_URL), "")}
-    reading = Reading(document, named, target, notes, _decryptor(install, notes))
+    reader = ConfigReader(document, named, target, notes, _decryptor(install, notes))
     if install.layout == "lone" and backend is None:
         # The store was opened by its path.
         kind = "sqlite" if os.path.exists(install.database) else "markdown"
         notes.sources["memory.backend"], chosen = install.rule, Backend(kind, None, kind)
     else:
-        chosen = choose_backend(reading, memory["backend"], backend)
-    storage = read_storage(reading, memory, chosen)
-    embedding, agents = read_embedding(reading, memory), _agents(reading)
+        chosen = choose_backend(reader, memory["backend"], backend)
+    storage = read_storage(reader, memory, chosen)
+    embedding, agents = read_embedding(reader, memory), _agents(reader)
     foreign = None if location is not None else _foreign_name(storage, notes.sources)
     is_unconfirmed = foreign is not None and foreign not in confirmed_stores(install)
     if foreign is not None:
@@ -134,22 +134,22 @@ def _decryptor(install: Install, notes: Notes) -> Callable[[str, str], str | Non
     return decrypt_or_warn
 
 
-def _agents(reading: Reading) -> dict[str, Any]:
+def _agents(reader: ConfigReader) -> dict[str, Any]:
     """Read the fields of MemoryConfig about the agents of ZeroClaw >= 0.8.0, by alias."""
-    notes, readable_by = reading.notes, dict[str, tuple[str, ...]]()
+    notes, readable_by = reader.notes, dict[str, tuple[str, ...]]()
     workspaces: dict[str, str] = {}
     recall_limits: dict[str, int] = {}
     # Before 0.8.0 the table has another meaning.
-    for alias in reading.table("agents") if reading.target.is_modern else ():
-        settings = reading.table("agents", alias)
-        workspace, place = reading.table("agents", alias, "workspace"), f"agents.{alias}.workspace"
+    for alias in reader.table("agents") if reader.target.is_modern else ():
+        settings = reader.table("agents", alias)
+        workspace, place = reader.table("agents", alias, "workspace"), f"agents.{alias}.workspace"
         readable = notes.value(workspace, "read_memory_from", "texts", f"{place}.read_memory_from")
         readable_by[alias] = tuple(readable or ())
         path = notes.value(workspace, "path", "text", f"{place}.path")
         if path and path.strip():
             workspaces[alias] = path
         profile = str(settings.get("runtime_profile", "")).strip()
-        limits = reading.table("runtime_profiles", profile) if profile else {}
+        limits = reader.table("runtime_profiles", profile) if profile else {}
         limit = notes.value(limits, "memory_recall_limit", "count", f"runtime_profiles.{profile}.memory_recall_limit")
         if limit is not None:
             recall_limits[alias] = limit
@@ -219,16 +219,16 @@ class _Key(NamedTuple):
     may_be_encrypted: bool
 
 
-def read_embedding(reading: Reading, memory: Mapping[str, Any]) -> EmbeddingConfig:
+def read_embedding(reader: ConfigReader, memory: Mapping[str, Any]) -> EmbeddingConfig:
     """Resolve the embedding settings with routes and references, and the API key that ZeroClaw would send.
 
     Order of keys: the route's, memory.embedding_api_key (>= 0.8.2), the provider profile's, the chat provider's.
     ZeroClaw up to 0.7.5 uses the provider's own variable before the chat provider's key.
     """
-    target, notes, provider = reading.target, reading.notes, memory["embedding_provider"].strip()
+    target, notes, provider = reader.target, reader.notes, memory["embedding_provider"].strip()
     settings = EmbeddingConfig(provider, memory["embedding_model"].strip(), memory["embedding_dimensions"])
     keys: list[_Key | None] = []
-    route = _route(reading, memory)
+    route = _route(reader, memory)
     if route is not None:
         settings = EmbeddingConfig(route["provider"].strip(), route["model"].strip(), route["dimensions"])
         source = f"{FILE}, [[embedding_routes]]"
@@ -236,17 +236,17 @@ def read_embedding(reading: Reading, memory: Mapping[str, Any]) -> EmbeddingConf
         keys.append(_key(route.get("api_key"), source, may_be_encrypted=target.is_modern))
     if target.is_modern:
         keys.append(_key(memory["embedding_api_key"], notes.sources.get("memory.embedding_api_key", FILE)))
-        settings, profile_key = _referenced(settings, reading)
+        settings, profile_key = _referenced(settings, reader)
         keys.append(profile_key)
     else:
         variable = _KEY_VARIABLES.get(provider, "")
-        keys.append(_key(given(reading.environ, variable), source_of(variable), may_be_encrypted=False))
-    keys.append(_chat_key(reading))
+        keys.append(_key(read_variable(reader.environ, variable), source_of(variable), may_be_encrypted=False))
+    keys.append(_chat_key(reader))
     _note_provider(settings, notes)
     key = next(filter(None, keys), None)
     if key is None or not settings.is_on or settings.provider == LOCAL:
         return settings
-    plain = reading.decrypt(key.text, "the embedding key") if key.may_be_encrypted else key.text
+    plain = reader.decrypt(key.text, "the embedding key") if key.may_be_encrypted else key.text
     if not plain or not plain.strip():
         return settings
     notes.sources["embedding.api_key"] = key.source
@@ -257,13 +257,13 @@ def _key(value: object, source: str, *, may_be_encrypted: bool = True) -> _Key |
     return _Key(value.strip(), source, may_be_encrypted) if isinstance(value, str) and value.strip() else None
 
 
-def _chat_key(reading: Reading) -> _Key | None:
+def _chat_key(reader: ConfigReader) -> _Key | None:
     """Find the chat provider's key, which ZeroClaw sends if embeddings have no key of their own."""
-    environ, schema = reading.environ, reading.target.schema
-    if reading.target.is_modern:
-        for agent in reading.table("agents").values():
+    environ, schema = reader.environ, reader.target.schema
+    if reader.target.is_modern:
+        for agent in reader.table("agents").values():
             reference = agent.get("model_provider") if isinstance(agent, dict) else None
-            profile = _profile(reading, reference) if isinstance(reference, str) else {}
+            profile = _profile(reader, reference) if isinstance(reference, str) else {}
             key = _key(profile.get("api_key"), f"{FILE}, the agent's model provider")
             if key is not None:
                 return key
@@ -273,19 +273,19 @@ def _chat_key(reading: Reading) -> _Key | None:
         if environ.get(variable):
             return _key(environ[variable], source_of(variable), may_be_encrypted=False)
     if schema == 1:
-        return _key(reading.document.get("api_key"), f"{FILE}, api_key")
-    name = reading.table("providers").get("fallback") if schema == 2 else None
-    profile = reading.table("providers", "models", name) if isinstance(name, str) else {}
+        return _key(reader.document.get("api_key"), f"{FILE}, api_key")
+    name = reader.table("providers").get("fallback") if schema == 2 else None
+    profile = reader.table("providers", "models", name) if isinstance(name, str) else {}
     return _key(profile.get("api_key"), f"{FILE}, the chat provider's api_key")
 
 
-def _route(reading: Reading, memory: Mapping[str, Any]) -> dict[str, Any] | None:
+def _route(reader: ConfigReader, memory: Mapping[str, Any]) -> dict[str, Any] | None:
     """Find the embedding route selected by `hint:<name>`; None if there is none or it cannot be used."""
-    model, notes = memory["embedding_model"], reading.notes
+    model, notes = memory["embedding_model"], reader.notes
     hint = model.removeprefix(_HINT).strip() if model.startswith(_HINT) else ""
     if not hint:
         return None
-    route = next((route for route in _routes(reading) if route.get("hint", "").strip() == hint), None)
+    route = next((route for route in _routes(reader) if route.get("hint", "").strip() == hint), None)
     if route is None:
         notes.warn(
             f'No embedding route has the hint "{shown(hint)}"; the [memory] values are used, as ZeroClaw does.',
@@ -304,10 +304,10 @@ def _route(reading: Reading, memory: Mapping[str, Any]) -> dict[str, Any] | None
     return {**route, "provider": provider, "dimensions": dimensions}
 
 
-def _routes(reading: Reading) -> list[dict[str, Any]]:
+def _routes(reader: ConfigReader) -> list[dict[str, Any]]:
     """Read all routes: at the top level, but below `providers` in schema 2."""
-    target, notes = reading.target, reading.notes
-    table = reading.table("providers") if target.schema == 2 and not target.is_modern else reading.document
+    target, notes = reader.target, reader.notes
+    table = reader.table("providers") if target.schema == 2 and not target.is_modern else reader.document
     routes = table.get("embedding_routes", [])
     if not isinstance(routes, list) or not all(isinstance(route, dict) for route in routes):
         notes.wrong_type("embedding_routes", routes, "an array of tables", "embedding_routes", "is left out")
@@ -319,12 +319,12 @@ def _routes(reading: Reading) -> list[dict[str, Any]]:
     return checked
 
 
-def _referenced(settings: EmbeddingConfig, reading: Reading) -> tuple[EmbeddingConfig, _Key | None]:
+def _referenced(settings: EmbeddingConfig, reader: ConfigReader) -> tuple[EmbeddingConfig, _Key | None]:
     """Resolve a `<type>.<alias>` of ZeroClaw >= 0.8.0 by its profile under [providers.models]."""
     name = settings.provider
     if name.startswith(_CUSTOM) or "." not in name:
         return settings, None
-    profile = _profile(reading, name)
+    profile = _profile(reader, name)
     kind, uri = name.partition(".")[0], profile.get("uri")
     if isinstance(uri, str) and uri.strip():
         provider = f"{_CUSTOM}{uri.strip()}"
@@ -332,15 +332,15 @@ def _referenced(settings: EmbeddingConfig, reading: Reading) -> tuple[EmbeddingC
         provider = kind
     else:
         why = "has no uri" if profile else "is not under [providers.models]"
-        reading.notes.warn(f"The embedding provider {shown(name)} {why}; ZeroClaw makes no vectors with it.", "vectors")
+        reader.notes.warn(f"The embedding provider {shown(name)} {why}; ZeroClaw makes no vectors with it.", "vectors")
         return settings._replace(provider="none"), None
     key = _key(profile.get("api_key"), f"{FILE}, [providers.models.{shown(name)}]")
     return settings._replace(provider=provider), key
 
 
-def _profile(reading: Reading, reference: str) -> dict[str, Any]:
+def _profile(reader: ConfigReader, reference: str) -> dict[str, Any]:
     kind, _, alias = reference.strip().partition(".")
-    aliases = reading.table("providers", "models").get(kind)
+    aliases = reader.table("providers", "models").get(kind)
     profile = aliases.get(alias) if isinstance(aliases, dict) else None
     return profile if isinstance(profile, dict) else {}
 

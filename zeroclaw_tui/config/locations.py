@@ -126,7 +126,7 @@ def config_dir_option(install: Install, environ: Mapping[str, str]) -> str:
         meant = candidate_installs(environ, home_folder(environ))
     except InspectorError:
         meant = ()
-    winner = next(filter(holds_anything, meant), meant[0] if meant else None)
+    winner = next(filter(has_config_or_data, meant), meant[0] if meant else None)
     is_found = winner is not None and winner.config_dir == install.config_dir
     return "" if is_found else f"--config-dir {shell_path(str(install.config_dir))}"
 
@@ -179,19 +179,19 @@ def notes_root(given: Path) -> Path:
     return folder.parent if folder.name == DAILY_FOLDER and _has_notes(folder) else folder
 
 
-def holds_anything(install: Install) -> bool:
+def has_config_or_data(install: Install) -> bool:
     """Whether there is a config.toml, a database or Markdown memory."""
     config = install.config_file
     return (config is not None and exists(config)) or exists(install.database) or has_markdown(install.root)
 
 
-def _holds_store(install: Install) -> bool:
+def _has_store(install: Install) -> bool:
     """Whether there is a store of the kind in the config; with ZeroClaw >= 0.8.0 an agent may have the notes."""
     if exists(install.database):
         return True
     if install.config_dir is None:
         return has_markdown(install.root)
-    memory = _peeked(install.config_dir / CONFIG_NAME).get("memory")
+    memory = _read_leniently(install.config_dir / CONFIG_NAME).get("memory")
     # ZeroClaw uses Markdown for every unknown name.
     if kind_named(memory.get("backend") if isinstance(memory, dict) else None) in _BACKENDS_WITHOUT_MARKDOWN:
         return False
@@ -200,7 +200,7 @@ def _holds_store(install: Install) -> bool:
     return any(map(has_markdown, [install.root, *folders]))
 
 
-def _peeked(file: Path) -> dict[str, Any]:
+def _read_leniently(file: Path) -> dict[str, Any]:
     """Read a TOML file; empty if it cannot be read, because loading it later reports the reason."""
     try:
         return read_toml(file) or {}
@@ -227,12 +227,12 @@ class _Rule(NamedTuple):
         both = [data_install(place, self.words)] if "data" in self.layouts else []
         both += [old] if "workspace" in self.layouts else []
         in_itself = workspace_install(place, place, self.words)
-        holding = [install for install in both if _holds_store(install)]
+        holding = [install for install in both if _has_store(install)]
         if not holding and old in both and exists(in_itself.database):
             return [in_itself]
         with_notes = [install for install in both if has_markdown(install.root)]
         with_folder = [install for install in both if is_folder(install.root)]
-        schema = _peeked(place / CONFIG_NAME).get("schema_version")
+        schema = _read_leniently(place / CONFIG_NAME).get("schema_version")
         by_schema = both[0] if isinstance(schema, int) and schema >= 3 else both[-1]
         return holding or (with_notes or with_folder or [by_schema])[:1]
 
@@ -341,10 +341,10 @@ def find_installs(
     Raises NoInstall with the searched places, and Unreadable if a folder cannot be entered.
     """
     meant = candidate_installs(environ, home, config_dir=config_dir, workspace=workspace)
-    found = [*filter(holds_anything, meant)]
+    found = [*filter(has_config_or_data, meant)]
     if found or (config_dir is None and workspace is not None):
         winner, *others = found or meant
-        return (winner, *filter(_holds_store, others))
+        return (winner, *filter(_has_store, others))
     if config_dir is not None and workspace is None and has_markdown(expand(str(config_dir), home)):
         place = _Place(expand(str(config_dir), home), environ, home, "--config-dir")
         return (place.of_root(place.given),)
@@ -369,7 +369,7 @@ def candidate_installs(
     if config_dir is not None:
         return tuple(_Rule("--config-dir", expand(str(config_dir), home)).installs())
     by_variable = [install for rule in _by_variable(environ, home) for install in rule.installs()]
-    by_variable.sort(key=lambda install: not _holds_store(install))
+    by_variable.sort(key=lambda install: not _has_store(install))
     by_convention = () if by_variable else _by_convention(environ, home)
     distinct: dict[str, Install] = {}
     for install in by_variable or [install for rule in by_convention for install in rule.installs()]:
@@ -416,18 +416,18 @@ def _by_variable(environ: Mapping[str, str], home: Path) -> list[_Rule]:
         place, _ = workspace_rule(folder, ("workspace", "data"))
         newer = _Rule("ZEROCLAW_WORKSPACE (ZeroClaw >= 0.8.0)", place, layouts=("data",))
         (install,) = newer.installs()
-        rules.insert(0 if _holds_store(install) or is_folder(install.root) else 1, newer)
+        rules.insert(0 if _has_store(install) or is_folder(install.root) else 1, newer)
     return rules
 
 
 def _by_convention(environ: Mapping[str, str], home: Path) -> list[_Rule]:
     default = home / ".zeroclaw"
     rules = [*_homebrew_dirs(environ), _Rule(_DEFAULT, default)]
-    named = _peeked(default / MARKER).get("config_dir")
+    named = _read_leniently(default / MARKER).get("config_dir")
     marked = default / named.strip() if isinstance(named, str) else default
     if marked != default:
         # ZeroClaw >= 0.8.0 never reads the marker: a data folder in use means that this version is installed.
-        is_ignored = any(_holds_store(data_install(rule.config_dir, rule.words)) for rule in rules)
+        is_ignored = any(_has_store(data_install(rule.config_dir, rule.words)) for rule in rules)
         at = len(rules) if is_ignored else 0
         rules.insert(at, _Rule(f"the marker ~/.zeroclaw/{MARKER} (ZeroClaw <= 0.7.5)", marked))
     return rules

@@ -377,7 +377,7 @@ def fits(kind: Kind, value: object) -> bool:
     return isinstance(value, dict if kind == "table" else str)
 
 
-def parsed(kind: Kind, text: str) -> Any:
+def parse_as(kind: Kind, text: str) -> Any:
     """Parse a text as a value of a kind, None if it is not valid. Lists are JSON or comma-separated."""
     if kind == "text":
         return text
@@ -427,6 +427,5 @@ def default_text(backend: str) -> str:
 
 
 def default_values(backend: str) -> dict[str, Any]:
-    """The parsed default file of a backend: `memory`, and `storage` for PostgreSQL. Qdrant's own table is
-    `memory.qdrant`."""
+    """The parsed default file of a backend: `memory`, in it `qdrant` for Qdrant, and `storage` for PostgreSQL."""
     return tomllib.loads(default_text(backend))

@@ -27,7 +27,7 @@ from zeroclaw_tui.config.schema import (
     fits,
     kind_named,
     kind_of,
-    parsed,
+    parse_as,
     version_numbers,
 )
 from zeroclaw_tui.config.toml import KeyPath
@@ -112,27 +112,27 @@ def _without_alias(written: str) -> str:
     return _SPELLINGS.get(spelled, spelled.replace(f"{PROVIDER_CONFIG}.", "storage.postgres."))
 
 
-def assigned(assignment: str, version: str | None = None) -> tuple[str, Any]:
+def parse_assignment(assignment: str, version: str | None = None) -> tuple[str, Any]:
     """Parse `KEY=VALUE` into setting and value. Raises UsageError."""
     written, equals, text = assignment.partition("=")
     if not equals:
         example = "For example --set memory.vector_weight=0.7."
         raise UsageError(f'--set needs KEY=VALUE, but "{shown(assignment)}" has no "=".', hint=example)
     name = setting_name(written)
-    return name, parsed_value(name, text, version)
+    return name, parse_setting(name, text, version)
 
 
-def parsed_value(name: str, text: str, version: str | None = None) -> Any:
+def parse_setting(name: str, text: str, version: str | None = None) -> Any:
     """Parse a typed text. Raises UsageError if it is not a valid value for this setting and version."""
     setting = SETTINGS[name]
     stripped = text.strip()
-    value = _SWITCHES.get(stripped.lower()) if setting.kind == "switch" else parsed(setting.kind, stripped)
+    value = _SWITCHES.get(stripped.lower()) if setting.kind == "switch" else parse_as(setting.kind, stripped)
     if value is None:
         raise _wrong(setting, f'"{shown(stripped)}" is not' if stripped else "nothing was given")
-    return checked_value(name, value, version)
+    return check_setting(name, value, version)
 
 
-def checked_value(name: str, value: Any, version: str | None = None) -> Any:
+def check_setting(name: str, value: Any, version: str | None = None) -> Any:
     """Check a typed value; a number is returned as float. Raises UsageError, which never contains a secret."""
     setting = SETTINGS[name]
     if not fits(setting.kind, value):

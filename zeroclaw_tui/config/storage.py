@@ -18,7 +18,7 @@ from zeroclaw_tui.config.schema import (
     Kind,
     Setting,
     Target,
-    parsed,
+    parse_as,
     settings_of,
     table_keys,
 )
@@ -32,8 +32,8 @@ _GENERIC = r"ZEROCLAW_([a-z0-9_]+)"
 _SECTIONS = frozenset({"memory", "storage", "providers", "agents", "schema_version"})
 
 
-class Reading(NamedTuple):
-    """A config that is being read: its document after migration, the environment, and the collected notes."""
+class ConfigReader(NamedTuple):
+    """Reads the settings of a config from its document, after migration, and from the environment; collects notes."""
 
     document: Mapping[str, Any]
     environ: Mapping[str, str]
@@ -52,7 +52,7 @@ def source_of(variable: str) -> str:
     return f"environment {variable}"
 
 
-def given(environ: Mapping[str, str], variable: str) -> str:
+def read_variable(environ: Mapping[str, str], variable: str) -> str:
     """The trimmed value of a variable, empty if it is not set or blank."""
     return environ.get(variable, "").strip()
 
@@ -69,7 +69,7 @@ def apply_generic(document: dict[str, Any], environ: Mapping[str, str], target: 
 
 def _apply(document: dict[str, Any], path: list[str], variable: str, text: str, notes: Notes) -> None:
     kind = _kind_at(path)
-    value = None if kind is None else parsed(kind, text)
+    value = None if kind is None else parse_as(kind, text)
     if value is None:
         wrong = "names no setting" if kind is None else f"is not {KIND_WORDS[kind]}"
         notes.warn(f"{variable} {wrong}; ZeroClaw >= 0.8.0 does not start with it.")
@@ -97,12 +97,12 @@ def _kind_at(path: list[str]) -> Kind | None:
     return "text" if len(rest) > 1 else None
 
 
-def value_of_variable(setting: Setting, environ: Mapping[str, str], notes: Notes) -> Any:
+def value_from_variable(setting: Setting, environ: Mapping[str, str], notes: Notes) -> Any:
     """Read the variable of a setting (ZeroClaw <= 0.7.5), None if it has no usable value."""
-    text = given(environ, setting.variable)
+    text = read_variable(environ, setting.variable)
     if not text:
         return None
-    value = parsed(setting.kind, text)
+    value = parse_as(setting.kind, text)
     if setting.kind == "count" and value is not None:
         value = max(value, setting.least or 0) or None
     if value is None:
@@ -119,22 +119,22 @@ class Backend(NamedTuple):
     in_zeroclaw: str
 
 
-def choose_backend(reading: Reading, written: str, option: str | None) -> Backend:
+def choose_backend(reader: ConfigReader, written: str, option: str | None) -> Backend:
     """Determine the backend in use; `written` is memory.backend. The kind is lowered as in ZeroClaw, not the alias."""
-    name = written.strip() if reading.target.is_modern else _overriding(reading) or written.strip().lower()
-    in_zeroclaw = _in_zeroclaw(name.lower(), reading.target, reading.notes)
+    name = written.strip() if reader.target.is_modern else _overriding(reader) or written.strip().lower()
+    in_zeroclaw = _in_zeroclaw(name.lower(), reader.target, reader.notes)
     if option is not None:
         name = option.strip()
-        reading.notes.sources["memory.backend"] = OPTION
+        reader.notes.sources["memory.backend"] = OPTION
     kind, dot, alias = name.partition(".")
     return Backend(kind.lower(), alias if dot else None, in_zeroclaw)
 
 
-def _overriding(reading: Reading) -> str:
+def _overriding(reader: ConfigReader) -> str:
     """The name that overrides memory.backend in ZeroClaw <= 0.7.5, empty if there is none."""
-    name, source, notes = given(reading.environ, STORAGE_PROVIDER), source_of(STORAGE_PROVIDER), reading.notes
+    name, source, notes = read_variable(reader.environ, STORAGE_PROVIDER), source_of(STORAGE_PROVIDER), reader.notes
     if not name:
-        settings = reading.table(*PROVIDER_CONFIG.split("."))
+        settings = reader.table(*PROVIDER_CONFIG.split("."))
         name = (notes.value(settings, "provider", "text", f"{PROVIDER_CONFIG}.provider") or "").strip()
         source = f"{FILE}, [{PROVIDER_CONFIG}] provider"
     if name:
@@ -152,19 +152,19 @@ def _in_zeroclaw(name: str, target: Target, notes: Notes) -> str:
     return "markdown"
 
 
-def read_storage(reading: Reading, memory: Mapping[str, Any], backend: Backend) -> dict[str, Any]:
+def read_storage(reader: ConfigReader, memory: Mapping[str, Any], backend: Backend) -> dict[str, Any]:
     """Read the settings of the backend's store, with decrypted secrets; `notes.sources` has them as `storage.<key>`."""
-    notes, is_own = reading.notes, backend.kind not in ZEROCLAW_BACKENDS
-    settings = _own(reading, backend) if is_own else _of_zeroclaw(reading, memory, backend)
+    notes, is_own = reader.notes, backend.kind not in ZEROCLAW_BACKENDS
+    settings = _own(reader, backend) if is_own else _of_zeroclaw(reader, memory, backend)
     for name in settings:
         notes.sources.setdefault(f"storage.{name}", FILE)
     for name in list(settings) if is_own else ("db_url", "api_key"):
         value = settings.get(name)
         # ZeroClaw <= 0.7.5 uses Qdrant's key literally, even with the prefix of an encrypted value.
-        if isinstance(value, str) and (is_own or reading.target.is_modern or name == "db_url"):
-            settings[name] = reading.decrypt(value, f"storage.{name}")
+        if isinstance(value, str) and (is_own or reader.target.is_modern or name == "db_url"):
+            settings[name] = reader.decrypt(value, f"storage.{name}")
     if backend.kind == "postgres":
-        _postgres_url(settings, reading)
+        _postgres_url(settings, reader)
     known = () if backend.kind == "lucid" else settings_of(backend.kind)
     defaults = {setting.key: setting.default for setting in known if setting.default is not None}
     for name in defaults:
@@ -172,12 +172,12 @@ def read_storage(reading: Reading, memory: Mapping[str, Any], backend: Backend) 
     return {**defaults, **settings}
 
 
-def _own(reading: Reading, backend: Backend) -> dict[str, Any]:
+def _own(reader: ConfigReader, backend: Backend) -> dict[str, Any]:
     """Read the settings of a backend that ZeroClaw does not have: `[storage.NAME]`, overridden by
     `[storage.NAME.<alias>]`. The backend checks their types.
     """
-    kind, alias, notes = backend.kind, backend.alias or "default", reading.notes
-    table = reading.table("storage", kind)
+    kind, alias, notes = backend.kind, backend.alias or "default", reader.notes
+    table = reader.table("storage", kind)
     settings = _with_url({name: value for name, value in table.items() if not isinstance(value, dict)})
     if isinstance(table.get(alias), dict):
         settings |= _with_url(notes.table(table, alias))
@@ -192,13 +192,13 @@ def _own(reading: Reading, backend: Backend) -> dict[str, Any]:
     return settings
 
 
-def _of_zeroclaw(reading: Reading, memory: Mapping[str, Any], backend: Backend) -> dict[str, Any]:
+def _of_zeroclaw(reader: ConfigReader, memory: Mapping[str, Any], backend: Backend) -> dict[str, Any]:
     """Read `[storage.<kind>.<alias>]` (ZeroClaw >= 0.8.0), or the old keys and variables (<= 0.7.5)."""
-    target, notes = reading.target, reading.notes
+    target, notes = reader.target, reader.notes
     kind, alias = backend.kind, backend.alias or "default"
     path = ("storage", kind, alias) if target.is_modern else tuple(PROVIDER_CONFIG.split("."))
-    table = _with_url(reading.table(*path)) if target.is_modern or kind == "postgres" else {}
-    if target.is_modern and kind in ("postgres", "qdrant") and alias not in reading.table("storage", kind):
+    table = _with_url(reader.table(*path)) if target.is_modern or kind == "postgres" else {}
+    if target.is_modern and kind in ("postgres", "qdrant") and alias not in reader.table("storage", kind):
         notes.warn(f"There is no [storage.{kind}.{shown(alias)}]; ZeroClaw does not start {kind} without.")
     settings: dict[str, Any] = {}
     for setting in settings_of(kind):
@@ -213,19 +213,19 @@ def _of_zeroclaw(reading: Reading, memory: Mapping[str, Any], backend: Backend) 
         source = notes.sources.get(place, FILE)
         is_asked = not target.is_modern and setting.variable not in ("", STORAGE_DB_URL)
         if is_asked and not (value and setting.variable_fills):
-            from_variable = value_of_variable(setting, reading.environ, notes)
-            if from_variable is not None:
-                value, source = from_variable, source_of(setting.variable)
+            overriding = value_from_variable(setting, reader.environ, notes)
+            if overriding is not None:
+                value, source = overriding, source_of(setting.variable)
         if value is not None:
             settings[setting.key], notes.sources[f"storage.{setting.key}"] = value, source
     return settings
 
 
-def _postgres_url(settings: dict[str, Any], reading: Reading) -> None:
+def _postgres_url(settings: dict[str, Any], reader: ConfigReader) -> None:
     """Set the effective URL: from ZeroClaw's variable, from ours, from DATABASE_URL, or from config.toml."""
-    variables, notes = (*OUR_DB_URLS, SHARED_DB_URL), reading.notes
-    for variable in variables if reading.target.is_modern else (STORAGE_DB_URL, *variables):
-        url = given(reading.environ, variable)
+    variables, notes = (*OUR_DB_URLS, SHARED_DB_URL), reader.notes
+    for variable in variables if reader.target.is_modern else (STORAGE_DB_URL, *variables):
+        url = read_variable(reader.environ, variable)
         if not url or (variable == SHARED_DB_URL and not url.startswith(("postgres://", "postgresql://"))):
             continue
         settings["db_url"] = url

@@ -15,7 +15,8 @@ from zeroclaw_tui.memory.text import one_line
 
 KeyPath = tuple[str, ...]
 StatementKind = Literal["key", "table", "list item", "other"]
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
+"""The byte order mark of UTF-8."""
 
 # `re` compiles them on first use, because reading a config does not need them.
 _BARE_KEY = r"[A-Za-z0-9_-]+"
@@ -60,12 +61,12 @@ def read_config(path: Path) -> bytes | None:
 def read_toml(path: Path) -> dict[str, Any] | None:
     """Read a TOML file; None if there is no such file. Raises BrokenConfig with line and column."""
     raw = read_config(path)
-    return None if raw is None else parsed(decoded(raw, path), path)
+    return None if raw is None else parse_toml(decode_toml(raw, path), path)
 
 
-def decoded(raw: bytes, path: Path) -> str:
+def decode_toml(raw: bytes, path: Path) -> str:
     """Decode a file without its byte order mark. Raises BrokenConfig if it is not UTF-8."""
-    body = raw.removeprefix(BYTE_ORDER_MARK)
+    body = raw.removeprefix(BOM)
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -77,7 +78,7 @@ def decoded(raw: bytes, path: Path) -> str:
         ) from error
 
 
-def parsed(text: str, path: Path) -> dict[str, Any]:
+def parse_toml(text: str, path: Path) -> dict[str, Any]:
     """Parse a TOML text. Raises BrokenConfig with line, column and a hint, but never a value.
 
     The message is our own, because the parser's can contain parts of the text, and changes with its version.

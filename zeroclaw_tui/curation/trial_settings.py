@@ -18,7 +18,7 @@ from zeroclaw_tui.config.locations import command_at
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, OPTION, MemoryConfig
 from zeroclaw_tui.config.save import difference, save_config
 from zeroclaw_tui.config.schema import MEMORY_KEYS, NEWEST_MODERN, NEWEST_OLD, version_numbers
-from zeroclaw_tui.config.setting_names import checked_value
+from zeroclaw_tui.config.setting_names import check_setting
 from zeroclaw_tui.config.toml import KeyPath, read_config
 from zeroclaw_tui.curation.library import Library, scoring_settings
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, UsageError
@@ -307,7 +307,7 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
     is_modern = config.schema >= NEWEST_SCHEMA or config.install.layout == "data"
     readers = (NEWEST_MODERN if is_modern else NEWEST_OLD, trial.profile.version, own.version)
     for name, value in values.items():
-        checked_value(name, value, max(readers, key=version_numbers))
+        check_setting(name, value, max(readers, key=version_numbers))
     lines = tuple((_SIGNS[line.kind], line.text) for line in difference(before, after).lines)
     return SettingChange(raw, after.to_bytes(), lines, tuple(warnings))
 

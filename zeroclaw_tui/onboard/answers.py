@@ -26,16 +26,16 @@ from zeroclaw_tui.config.setting_names import (
     BACKEND,
     DEFAULT_ALIAS,
     alias_in,
-    assigned,
-    checked_value,
+    check_setting,
     is_left_out,
     is_read,
-    parsed_value,
+    parse_assignment,
+    parse_setting,
     setting_name,
     variable_of,
     written_value,
 )
-from zeroclaw_tui.config.storage import given
+from zeroclaw_tui.config.storage import read_variable
 from zeroclaw_tui.config.toml import read_toml
 from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.onboard.situation import Situation
@@ -227,7 +227,7 @@ class Answers:
                 f"{name} has no effect here: ZeroClaw {target.reading_version} does not read it from config.toml.",
                 hint=instead,
             )
-        value = checked_value(name, given.value, target.reading_version)
+        value = check_setting(name, given.value, target.reading_version)
         checked = replace(given, value=backend_answer(value, target) if name == BACKEND else value)
         return replace(self, given={**self.given, name: checked})
 
@@ -241,7 +241,7 @@ class Answers:
         variable = variable_of(name, situation.target, self.alias()) or ""
         value = str(self.value(name) or "").strip()
         fills = SETTINGS[name].variable_fills and not situation.target.is_modern
-        return value if name in self.given or (fills and value) else given(situation.environ, variable) or value
+        return value if name in self.given or (fills and value) else read_variable(situation.environ, variable) or value
 
     def missing(self) -> tuple[str, ...]:
         """The setting that the backend requires, if neither config nor environment has a value."""
@@ -304,9 +304,9 @@ def _flag_answers(memory: str | None, assignments: tuple[str, ...]) -> tuple[dic
     answers: dict[str, Answer] = {}
     aliases: list[tuple[str, str]] = []
     if memory is not None:
-        answers[BACKEND] = Answer(parsed_value(BACKEND, memory), "flag", "--memory")
+        answers[BACKEND] = Answer(parse_setting(BACKEND, memory), "flag", "--memory")
     for assignment in assignments:
-        name, value = assigned(assignment)
+        name, value = parse_assignment(assignment)
         if answers.setdefault(name, Answer(value, "flag", "--set")).value != value:
             raise UsageError(f"{name} is given twice with different values.", hint="Leave one of them out.")
         alias = alias_in(assignment.partition("=")[0])
@@ -346,7 +346,7 @@ def settings_in(document: Mapping[str, Any], where: str) -> dict[str, Any]:
                 continue
             try:
                 name = setting_name(written)
-                value = checked_value(name, value)
+                value = check_setting(name, value)
             except UsageError as problem:
                 raise UsageError(f"{where}: {problem.message}", hint=problem.hint) from problem
             if found.setdefault(name, value) != value:

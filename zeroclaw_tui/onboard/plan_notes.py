@@ -8,7 +8,7 @@ from typing import Any
 from zeroclaw_tui.backends.factory import has_database, keeps_nothing
 from zeroclaw_tui.config.schema import DAYS_BY_CATEGORY, SETTINGS
 from zeroclaw_tui.config.setting_names import BACKEND, variable_of
-from zeroclaw_tui.config.storage import given
+from zeroclaw_tui.config.storage import read_variable
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.onboard.answers import (
     BACKEND_TITLES,
@@ -130,7 +130,7 @@ def _of_the_environment(answers: Answers, changed: frozenset[str]) -> Iterator[s
     for name in sorted(changed & set(SETTINGS)):
         variable = variable_of(name, situation.target, answers.alias())
         fills = SETTINGS[name].variable_fills and not situation.target.is_modern
-        if variable and not fills and given(situation.environ, variable):
+        if variable and not fills and read_variable(situation.environ, variable):
             yield f"The environment variable {variable} is set and overrides {name}."
 
 

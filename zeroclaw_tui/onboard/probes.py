@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.program import run_program
 from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig, Notes, migrate_to_schema_3, shown
 from zeroclaw_tui.config.secrets import SecretUnreadable, decrypt
-from zeroclaw_tui.config.storage import Reading, apply_generic
+from zeroclaw_tui.config.storage import ConfigReader, apply_generic
 from zeroclaw_tui.embeddings.base import ApiKeyError, InputRejectedError, WrongDimensionError, why_no_embedder
 from zeroclaw_tui.embeddings.endpoint import create_embedder, is_loopback
 from zeroclaw_tui.files.disk import is_folder, status_of
@@ -281,8 +281,8 @@ def effective_embedding(answers: Answers) -> tuple[EmbeddingConfig, bool]:
     def opened(value: str, name: str) -> str:
         return decrypt(value, situation.config_dir)
 
-    reading = Reading(document, situation.environ, target, notes, opened)
-    config = read_embedding(reading, read_memory(document, target, notes))
+    reader = ConfigReader(document, situation.environ, target, notes, opened)
+    config = read_embedding(reader, read_memory(document, target, notes))
     return config, "embedding_routes" in notes.sources.get(PROVIDER_SETTING, "")
 
 

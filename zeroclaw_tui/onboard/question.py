@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from zeroclaw_tui.config.masking import masked_secret
 from zeroclaw_tui.config.schema import SETTINGS
-from zeroclaw_tui.config.setting_names import BACKEND, is_read, parsed_value
+from zeroclaw_tui.config.setting_names import BACKEND, is_read, parse_setting
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers, backend_defaults, known_backends
@@ -82,7 +82,7 @@ class Question:
             return self._value_of_empty(answers)
         if typed == self.present(answers).strip():
             return answers.value(self.setting)
-        return parsed_value(self.setting, typed, answers.situation.target.reading_version)
+        return parse_setting(self.setting, typed, answers.situation.target.reading_version)
 
     def _default(self, answers: Answers) -> Any:
         own = SETTINGS[self.setting].default_for(answers.situation.target)

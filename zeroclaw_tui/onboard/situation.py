@@ -17,8 +17,8 @@ from zeroclaw_tui.config.locations import (
     candidate_installs,
     command_at,
     data_install,
+    has_config_or_data,
     has_markdown,
-    holds_anything,
 )
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, Notes, agent_folders, target_of
 from zeroclaw_tui.config.real_binary import real_zeroclaw, zeroclaw_version
@@ -83,7 +83,7 @@ def candidates(
     """
     installs = candidate_installs(environ, home, config_dir=config_dir, workspace=workspace)
     first: dict[str, Install] = {}
-    for install in [each for each in installs if holds_anything(each)] or installs[:1]:
+    for install in [each for each in installs if has_config_or_data(each)] or installs[:1]:
         if install.config_dir is not None:
             first.setdefault(os.path.realpath(install.config_dir), install)
     if not first:
