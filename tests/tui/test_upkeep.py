@@ -89,6 +89,10 @@ async def test_deleting_more_than_ten_safe_memories_takes_two_keys_and_their_num
         assert len(await screen.app.keys()) == 8
         await screen.press("u", shows="assistant replies 14")
         assert await screen.app.keys() == before
+        # The cursor stays in view below the headings that come back.
+        await screen.pilot.resize_terminal(80, 20)
+        await screen.press("U", "G", "u")
+        assert any(line.startswith("▌") for line in screen.lines), screen.text
         await screen.press("U", "q")
         assert len(await screen.app.keys()) == 8
         assert screen.app.given == [True]
@@ -318,6 +322,7 @@ async def test_compacting_closes_and_reopens_the_store(tmp_path: Path, monkeypat
     before = install.database.stat().st_size
     async with running(install.upkeep("health")) as screen:
         await screen.go_to("are not checked yet")
+        screen.shows("· pages not checked yet", "not checked yet. not checked")
         await screen.press("enter", shows="Every page was checked.", hides="are not checked yet")
         await screen.go_to("compact")
         with monkeypatch.context() as failing:

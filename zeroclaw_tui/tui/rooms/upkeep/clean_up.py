@@ -168,6 +168,8 @@ class CleanUp(UpkeepTab):
         first = (sample.version.handle for sample in safe if not sample.version.pinned)
         checked = f"No findings in {counted(report.rows)}."
         self.table.empty = checked if report.rows else "This store has no memories yet."
+        # Before the rows, because the headings decide on which line the cursor is.
+        self._show_headings()
         self.table.set_rows([row for finding in report.findings for row in _rows(finding)])
         self.table.set_marks(first if is_first else [one for one in self.table.marks if one in self._versions])
         kinds = f"{counted(len(report.findings), 'kind')} of findings in {len(self._versions):,} of them"

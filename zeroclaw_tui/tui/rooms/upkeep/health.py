@@ -81,8 +81,9 @@ class Health(UpkeepTab):
             title.say("Checking every page on a copy …", "esc cancels")
         self.report = report = await doctor.examine(self.library.config, self.library, deep=is_deep)
         self._is_deep = report.is_deep
-        title.say(report.headline(), "Every page was checked." if report.is_deep else "")
         can_check_deeply = not report.is_deep and self.library.memory.about.path is not None
+        unchecked = "pages not checked yet" if can_check_deeply else ""
+        title.say(report.headline(), "Every page was checked." if report.is_deep else unchecked)
         self.table.empty = "Nothing to check here."
         self.table.set_rows([*report.findings, *([_NOT_DEEP] if can_check_deeply else [])])
 
@@ -99,7 +100,8 @@ class Health(UpkeepTab):
             parts.append("\n  ".join((lead, *finding.repair_steps)))
         parts.append(f"by hand: {finding.by_hand}" if finding.by_hand else "")
         text = "\n\n".join(safe_text(part) for part in parts if part)
-        about = Content.assemble((safe_text(finding.title), STRONG), (f"\n{finding.risk}", MUTED))
+        risk = "not checked" if finding is _NOT_DEEP else finding.risk
+        about = Content.assemble((safe_text(finding.title), STRONG), (f"\n{risk}", MUTED))
         return with_text(about, text)
 
     def shell_facts(self) -> dict[str, str]:
