@@ -115,7 +115,7 @@ class InspectorApp(TypeAhead[int]):
     CommandPalette SearchIcon { display: none; }
     ToastRack { align: left bottom; margin: 0 0 1 0; overflow: hidden; }
     ToastHolder { align-horizontal: left; }
-    Toast { width: 100%; max-width: 100%; max-height: 2; margin: 0; padding: 0 1; }
+    Toast { width: 100%; max-width: 100%; max-height: 4; margin: 0; padding: 0 1; }
     """
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {RoomCommands}
 

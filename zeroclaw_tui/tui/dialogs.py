@@ -167,9 +167,7 @@ class Question(Dialog[Value]):
         self._answers: list[Answer[Any]] = [*([Answer("n", keep, None)] if keep is not None else []), *answers]
         self._is_choice = keep is None
         self._at = next((at for at, answer in enumerate(answers) if answer.value == current), None)
-        letters = [answer.key for answer in answers if answer.key]
-        if letters and keep is not None:
-            letters.insert(0, "n")
+        letters = [answer.key for answer in self._answers if answer.key]
         self.keys = "   ".join(["enter choose", *([f"{' '.join(letters)} answer"] if letters else []), "esc cancel"])
 
     def compose_answers(self) -> ComposeResult:

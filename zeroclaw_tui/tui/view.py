@@ -313,7 +313,7 @@ class Page:
             # A narrow search line has no room for it, and the rows look like a result.
             return marks, f"the pattern {self._pattern_text}", "the list shows the previous search"
         if marked:
-            hint = f"d deletes {'it' if marked == 1 else 'them'}, * * unmarks all"
+            hint = f"d deletes {'it' if marked == 1 else 'them'}, * marks all or none"
         return marks, *(self._result_facts() or (hint,))
 
     def _result_facts(self) -> tuple[str, ...]:

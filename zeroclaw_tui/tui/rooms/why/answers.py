@@ -27,11 +27,7 @@ from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, Column
 Tab = Literal["explain", "what_if", "prompt"]
 _NOTHING: Mapping[str, EmptyMessage] = {
     "waiting": ("Reading the store …", "", ()),
-    "failed": (
-        "The store did not answer.",
-        "",
-        (("r", "try again"), ("/", "another message"), ("esc", "out")),
-    ),
+    "failed": ("The store did not answer.", "", (("r", "try again"), ("/", "another message"), ("esc", "out"))),
     "message": (
         "For which message?",
         "Type a message to see why this memory is or is not in the prompt.",
