@@ -36,6 +36,7 @@ async def test_d_asks_with_no_as_default_and_u_restores_the_memory(inspector: In
         await screen.press("u")
         assert await entries_with_key(inspector.store, "recipe") == before
         screen.shows("245 memories")
+        assert screen.rows.selected_entry.key == "recipe"
         screen.says("Undid: deleted recipe.")
         await screen.press("U", says="Redid: deleted recipe.")
         assert "recipe" not in keys_in(inspector.store)

@@ -194,7 +194,11 @@ class StoreRoom(Room[bool]):
         outcome = await self.run_with_conflicts(f"{way.capitalize()}ing {counted(count)}", count, reversal)
         if outcome is not None:
             inform(self, outcome.report())
-            await self.after_change()
+            await self.after_turn(change)
+
+    async def after_turn(self, change: Action) -> None:
+        """Update the room after an undo or redo of `change`."""
+        await self.after_change()
 
     async def _confirms_reversal(self, change: Action, way: Direction) -> bool:
         from zeroclaw_tui.tui.dialogs import yes_or_no

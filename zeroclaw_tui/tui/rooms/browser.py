@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.screen import Screen
 
 from zeroclaw_tui.backends.factory import has_database
-from zeroclaw_tui.backends.lookup import versions, versions_at, whole_entry, why_fixed
+from zeroclaw_tui.backends.lookup import entry_with_id, versions, versions_at, whole_entry, why_fixed
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import SUPERSEDED_BY, Edit
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -28,6 +28,7 @@ from zeroclaw_tui.tui.widgets.memory_list import is_from_lucid
 
 # Modules for changes are imported on use.
 if TYPE_CHECKING:
+    from zeroclaw_tui.curation.journal_records import Action
     from zeroclaw_tui.curation.outcome import Outcome, PurgePlan
     from zeroclaw_tui.curation.traces.search import TextPlace
 
@@ -120,6 +121,12 @@ class BrowserRoom(MemoriesRoom):
 
     async def after_change(self) -> None:
         self.reload_view()
+
+    async def after_turn(self, change: Action) -> None:
+        """Reload, with the cursor on the memory if the change was of a single one."""
+        versions = await self.library.trash.versions_of(change.number, 2)
+        entry = await entry_with_id(self.library.memory, versions[0].row.id) if len(versions) == 1 else None
+        self.reload_view(go_to=None if entry is None else entry.handle)
 
     def why_dimmed(self, action: str) -> str | None:
         """Say why a command is not available now; None if it is."""

@@ -205,10 +205,7 @@ class MemoriesRoom(StoreRoom):
         now, recall = self.clock(), self.page.recall if view.is_recall else None
         self._show(view=view, now=now, recall=recall, found=None, bad_pattern=None, is_answered=False)
         self.workers.cancel_group(self, "rows")
-        if view.is_recall:
-            self._load("list", self._rank, view, now, before, edited)
-        else:
-            self._load("list", self._list, view, now, before, go_to, edited)
+        self._load("list", self._rank if view.is_recall else self._list, view, now, before, go_to, edited)
 
     def action_search(self) -> None:
         """Start a recall search; the previous text is selected, so that typing replaces it."""
@@ -401,12 +398,7 @@ class MemoriesRoom(StoreRoom):
             self.show_error(error)
 
     async def _list(
-        self,
-        view: View,
-        now: datetime,
-        before: View,
-        go_to: Handle | None,
-        edited: MemoryEntry | None,
+        self, view: View, now: datetime, before: View, go_to: Handle | None, edited: MemoryEntry | None
     ) -> None:
         """Load the first page, the whole order and the counts; for the same view, show the page only with the order."""
         memory, chosen, rows, started = self.library.memory, view.listing_filter(now), self.rows, self.pace.stopwatch()
@@ -426,15 +418,16 @@ class MemoriesRoom(StoreRoom):
         rows.show_order(handles, first)
         if rows.marked.filter is not None:
             rows.marked.total = len(handles)
-        if go_to is not None:
-            rows.go_to(go_to)
+        rows.go_to(go_to)
         if edited is not None and edited.handle not in handles:
             self.notify(f"{one_line(edited.key)[:60]} is no longer in this list.", markup=False)
         self._show_answer(highlights=highlights)
         await self._scan(first)
         await self._count(view, now)
 
-    async def _rank(self, view: View, now: datetime, before: View, edited: MemoryEntry | None) -> None:
+    async def _rank(
+        self, view: View, now: datetime, before: View, go_to: Handle | None, edited: MemoryEntry | None
+    ) -> None:
         """Show the recall or the similar memories, then the counts of the filter."""
         library, started, request = self.library, self.pace.stopwatch(), self._request(view, now)
         if view.is_similar:
@@ -450,6 +443,8 @@ class MemoriesRoom(StoreRoom):
                     # The thread of a driver may continue after its await was cancelled.
                     return
                 self.rows.show_results(result, edited)
+                self.rows.go_to(go_to)
+                go_to = None
                 highlights = NO_HIGHLIGHTS if view.is_similar else highlights_of_message(view.query)
                 vector = "" if view.is_similar else self._vector_text(result)
                 took = self._since(started)

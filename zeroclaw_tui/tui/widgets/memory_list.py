@@ -178,7 +178,7 @@ class MemoryList(TableList[ListedRow]):
         self._recall, self._posted = result, None
         self.set_rows(ranked_rows(result, edited), cursor=None if is_same_query else 0)
 
-    def go_to(self, handle: Handle) -> None:
+    def go_to(self, handle: Handle | None) -> None:
         """Put the cursor on this row, if it exists."""
         row = position(self.keys, handle, self.cursor)
         if row is not None:
