@@ -147,7 +147,10 @@ class TopLine(ClickedLine):
         self._place = place
 
     def on_mount(self) -> None:
-        self.watch(self.app, "sub_title", lambda: self.refresh())
+        self.watch(self.app, "sub_title", self._show_store)
+
+    def _show_store(self) -> None:
+        self.refresh()
 
     def render(self) -> Content:
         width = self.content_size.width

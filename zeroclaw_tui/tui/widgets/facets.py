@@ -28,11 +28,7 @@ _TITLES: Mapping[Part, str] = {
     "namespace": "Namespace",
     "age": "Age",
 }
-_SUPERSEDED = {
-    "hide": ("show", "superseded"),
-    "show": ("only", "superseded too"),
-    "only": ("only", "superseded only"),
-}
+_SUPERSEDED = {"hide": ("show", "superseded"), "show": ("only", "superseded too"), "only": ("only", "superseded only")}
 """By state: the value that a click toggles, and the text. In the last state the click deselects it."""
 _LEAST_WIDTH, _CHOICE_WIDTH = 12, 44
 
