@@ -237,6 +237,29 @@ async def test_one_of_several_deleted_memories_is_restored_to_its_position(libra
     assert _notes(library).read_text() == before
 
 
+@pytest.mark.parametrize("restored", [(1,), (2,), (1, 2), (0, 1, 3)])
+async def test_undo_does_not_duplicate_lines_that_were_restored_alone(library, restored):
+    notes = _notes(library)
+    notes.write_text(before := "# Long-Term Memory\n\n" + "\n".join(f"- {line}\n" for line in LINES))
+    await remove_memories(library, await plan_of_marked(library, [f"MEMORY:{at}" for at in range(4)]), "purge")
+    rows, _ = await library.trash.listing()
+    await restore(library, [row.number for row in rows if row.row.id in [f"MEMORY:{at}" for at in restored]])
+    await undo(library)
+    assert [line for line in notes.read_text().split("\n") if line] == [line for line in before.split("\n") if line]
+
+
+async def test_a_file_with_the_first_memory_is_gone_after_undo_redo_and_undo(library):
+    notes = _notes(library)
+    notes.unlink()
+    await store_memory(library, Draft("lang", "Rust"))
+    stored = notes.read_bytes()
+    await undo(library)
+    await redo(library)
+    assert notes.read_bytes() == stored
+    await undo(library)
+    assert not notes.exists()
+
+
 async def test_a_change_of_an_earlier_version_is_undone_line_by_line(library):
     """Earlier versions stored only the lines, with hashes of three neighbours on each side."""
     notes = _notes(library)

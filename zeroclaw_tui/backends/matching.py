@@ -45,7 +45,8 @@ def plain_text(filter: MemoryFilter) -> str | None:
     It can be compared with texts or bytes in which only the ASCII letters are lowered.
     """
     text = filter.contains
-    if not text or not is_unicode(text) or any(map(_has_case, text)):
+    letters = (one for one in text or "" if not one.isascii())
+    if not text or not is_unicode(text) or any(one.casefold() != one or one.upper() != one for one in letters):
         return None
     return _lowered(text)
 
@@ -57,10 +58,6 @@ def _lowered(text: str) -> str:
 def has_patterns(filter: MemoryFilter) -> bool:
     """Whether a filter needs pattern matching, not only a plain text search."""
     return bool(filter.regex or (filter.contains and plain_text(filter) is None))
-
-
-def _has_case(character: str) -> bool:
-    return not character.isascii() and (character.casefold() != character or character.upper() != character)
 
 
 @lru_cache(maxsize=8)

@@ -97,10 +97,6 @@ def parse_document(key: str, data: bytes) -> Document | None:
     return Document(id, key, content, category, timestamp, handle=key, text=text)
 
 
-def _category(name: str) -> str | dict[str, str]:
-    return name.capitalize() if name in BUILT_IN_CATEGORIES else {"Custom": name}
-
-
 def _refuse_constant(text: str) -> float:
     raise ValueError(f"{text} is not JSON")
 
@@ -112,7 +108,9 @@ def with_values(row: Row | None, **values: Value) -> Row:
     """Change values of a row, or make a new row; other fields of its document are preserved. Raises Refused."""
     try:
         fields = {} if row is None else _DECODER.decode(str(row.values["document"]))
-        fields |= {name: _category(str(value)) if name == "category" else value for name, value in values.items()}
+        fields |= values
+        if (category := values.get("category")) is not None:
+            fields["category"] = str(category).capitalize() if category in BUILT_IN_CATEGORIES else {"Custom": category}
         data = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     except ValueError:
         raise Refused(

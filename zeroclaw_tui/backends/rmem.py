@@ -395,11 +395,10 @@ class RMemMemory(ForeignFile[Contents]):
         is_usable = vector is not None and (not lengths or len(vector) in lengths)
         usable = vector.astype("float32") if vector is not None and is_usable else None
 
-        def recall_each(connection: sqlite3.Connection) -> Sequence[tuple[Sequence[ScoredEntry], str | None]]:
-            query, limit = request.query, request.limit
-            return [recall_for_user(connection, contents, user, query, usable, limit) for user in users]
-
-        recalls = await self._reads.run(recall_each)
+        query, limit = request.query, request.limit
+        recalls = await self._reads.run(
+            lambda connection: [recall_for_user(connection, contents, user, query, usable, limit) for user in users]
+        )
         results = best_first([result for found, _ in recalls for result in found])[: max(0, request.limit)]
         notes = [*ignored_parts(request, WHY_NOT), *self.note_of_users(len(recalls))]
         if usable is None:

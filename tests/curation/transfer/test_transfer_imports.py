@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.installs import make_install
 from support.small_store import AGENT, blob, change, make
 from support.whole_store import everything, hits
 from transfer_world import EVERYTHING, exported, imported, opened
@@ -231,6 +232,19 @@ async def test_importing_an_export_of_notes_restores_the_notes(tmp_path, format)
         assert (plan.new, plan.notes) == (5, ())
         await import_memories(Target.of(library), plan, "skip")
     assert (core.read_text(), day.read_text()) == before
+
+
+async def test_an_import_into_the_notes_of_an_agent_writes_its_memories_alone(tmp_path):
+    install = make_install(tmp_path / "z", backend="markdown", settings="[agents.ada]\n")
+    notes = install.config_dir / "agents" / "ada" / "workspace" / "MEMORY.md"
+    notes.parent.mkdir(parents=True)
+    file = tmp_path / "memories.jsonl"
+    _lines(file, {"key": "a", "content": "A", "agent": "ada"})
+    async with install.opened() as library:
+        plan = await plan_import(Target.of(library), file)
+        assert (await import_memories(Target.of(library), plan, "skip")).count == 1
+        assert [entry.content for entry in await library.memory.list()] == ["**a**: A"]
+    assert notes.read_text() == "# Long-Term Memory\n\n- **a**: A\n"
 
 
 async def _contents(path: Path) -> dict[str, str]:

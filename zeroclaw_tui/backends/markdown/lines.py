@@ -18,7 +18,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 CONTEXT = "file_context"
 """The field of a journaled row that records the lines above it."""
 _ABOVE = "old_above"
-"""A list of short hashes in that field, the nearest line first; "" is the start of the file."""
+"""A list of lines, the nearest first: short hash ("" is the start of the file), and the count of blank lines below."""
 _NEAREST = 3
 
 
@@ -115,18 +115,22 @@ def checked_content(content: str, before: str = "") -> str:
 def line_context(lines: Sequence[Line], at: int, leaving: Collection[int]) -> str:
     """Record the nearest non-blank lines above a line, and the nearest that is not deleted, for the journal."""
     above = [line for line in reversed(lines[:at]) if line.raw.strip()]
-    staying = (_short(line.raw) for line in above if line.index not in leaving)
-    return json.dumps({_ABOVE: [*(_short(line.raw) for line in above[:_NEAREST]), next(staying, "")]})
+    places = [(_short(line.raw), at - line.index - 1 - number) for number, line in enumerate(above)]
+    staying = (place for line, place in zip(above, places, strict=True) if line.index not in leaving)
+    return json.dumps({_ABOVE: [*places[:_NEAREST], next(staying, ("", at - len(above)))]})
 
 
 def insertion_index(row: Row, lines: Sequence[bytes], near: int) -> int:
-    """Find where to insert a deleted line: below a line that was above it and as close to `near` as possible."""
-    names = (_short(line) if line.strip() else "" for line in lines)
+    """Find where to insert a deleted line: below a line that was above it, with as many blanks, close to `near`."""
+    names = [_short(line) if line.strip() else "" for line in lines]
     above = [*accumulate(names, lambda last, name: name or last, initial="")]
-    for hashed in json.loads(str(row.values.get(CONTEXT, "{}"))).get(_ABOVE, ()):
+    blanks = [*accumulate(names, lambda count, name: 0 if name else count + 1, initial=0)]
+    for place in json.loads(str(row.values.get(CONTEXT, "{}"))).get(_ABOVE, ()):
+        # Up to 0.3.0 the number of blank lines was not recorded.
+        hashed, blank = (place, None) if isinstance(place, str) else place
         gaps = [gap for gap, name in enumerate(above) if name == hashed]
         if gaps:
-            return min(gaps, key=lambda gap: abs(gap - near))
+            return min(gaps, key=lambda gap: (blank is not None and abs(blanks[gap] - blank), abs(gap - near)))
     return min(max(near, 0), len(lines))
 
 

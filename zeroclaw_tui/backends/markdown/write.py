@@ -27,6 +27,7 @@ from zeroclaw_tui.backends.markdown.lines import (
 from zeroclaw_tui.backends.markdown.merge import undone
 from zeroclaw_tui.files.disk import FileChangedError, read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.memory.change import (
+    AGENTS,
     MAX_CONFLICTS,
     NOTES_FILE,
     ApplyResult,
@@ -103,7 +104,10 @@ class NoteChanges:
                 continue
             _, steps = works.setdefault(note.path, (note, []))
             if change.table == NOTES_FILE:
-                steps.append(_Step(change))
+                if not steps or steps[-1].file is not None:
+                    steps.append(_Step(None))
+                # In a redo it comes after its lines.
+                steps[-1].file = change
                 continue
             is_undo = isinstance(change.target, Row) and not isinstance(change.after, Edit) and not is_new(change)
             if not steps or (steps[-1].file is not None and not is_undo):
@@ -114,6 +118,8 @@ class NoteChanges:
     def _note_of(self, change: Change, total: ApplyResult) -> NoteFile | None:
         """Find the file of a change; None if there is nothing to do."""
         row, after = change.target, change.after
+        if change.table == AGENTS:
+            return None
         if isinstance(after, Draft):
             note = self._sources.for_new(after.agent, after.category)
             total.note(*_losses(after, note.category))

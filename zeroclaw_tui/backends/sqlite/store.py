@@ -115,7 +115,9 @@ class SqliteMemory(SqlMemory):
         """
         # Read before connecting, so that a file that replaces this one in between is opened again.
         file = file_identity(self.path)
-        connection, notice, taken_back = await self._connected()
+        # If aiosqlite's own connector failed, its thread could report to an event loop that is already closed.
+        opened, taken_back = await asyncio.to_thread(self._connect)
+        connection, notice = await aiosqlite.Connection(lambda: opened, iter_chunk_size=500), opened.notice
         try:
             schema = await read_schema(connection, self.path)
         except BaseException:
@@ -291,13 +293,8 @@ class SqliteMemory(SqlMemory):
 
         await self._find(visit_all, select.filter)
 
-    async def _connected(self) -> tuple[aiosqlite.Connection, str | None, str]:
-        """Open a connection on its own thread; return it with its notice, and a sentence about a rollback."""
-        # If aiosqlite's own connector failed, its thread could report to an event loop that is already closed.
-        opened, taken_back = await asyncio.to_thread(self._connect)
-        return await aiosqlite.Connection(lambda: opened, iter_chunk_size=500), opened.notice, taken_back
-
     def _connect(self) -> tuple[ReadOnlyConnection, str]:
+        """Open a connection; also return a sentence about a rollback."""
         try:
             return connect_read_only_blocking(self.path), ""
         except UnfinishedWrite:
