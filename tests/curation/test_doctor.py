@@ -19,7 +19,7 @@ from support.libraries import plan_purge, remove_memories, store_memory, undo
 from support.memories import Corrupt, Draft, Locked, Unreadable
 from support.questions import MemoryFilter
 
-from zeroclaw_tui.backends.sqlite.schema import statements
+from zeroclaw_tui.backends.sqlite.schema import schema_sql
 from zeroclaw_tui.curation.doctor import (
     DoctorFinding,
     DoctorReport,
@@ -338,7 +338,7 @@ async def test_a_hydrated_database_is_repaired_to_zeroclaws_schema_and_writable(
     with closing(sqlite3.connect(patient.database)) as ours_open, closing(sqlite3.connect(empty)) as theirs_open:
         columns = "SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_info('memories')"
         assert ours_open.execute(columns).fetchall() == theirs_open.execute(columns).fetchall()
-        for statement in statements("G1"):
+        for statement in schema_sql("G1"):
             ours_open.execute(statement.replace("TABLE ", "TABLE IF NOT EXISTS ", 1)
                               .replace("INDEX ", "INDEX IF NOT EXISTS ", 1)
                               .replace("TRIGGER ", "TRIGGER IF NOT EXISTS ", 1))  # fmt: skip

@@ -86,21 +86,21 @@ EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 T = TypeVar("T")
 
 
-class Reading(NamedTuple, Generic[T]):
+class ResultKind(NamedTuple, Generic[T]):
     """The kind of result that a query returns for each row."""
 
     name: Literal["excerpt", "entry", "row", "version", "handle"]
 
 
-EXCERPTS: Reading[MemoryEntry] = Reading("excerpt")
+EXCERPTS: ResultKind[MemoryEntry] = ResultKind("excerpt")
 """Memories with at least the first EXCERPT characters of their content, for lists."""
-ENTRIES: Reading[MemoryEntry] = Reading("entry")
+ENTRIES: ResultKind[MemoryEntry] = ResultKind("entry")
 """Memories with their full content."""
-ROWS: Reading[Row] = Reading("row")
+ROWS: ResultKind[Row] = ResultKind("row")
 """Rows exactly as stored, with every column."""
-VERSIONS: Reading[RowVersion] = Reading("version")
+VERSIONS: ResultKind[RowVersion] = ResultKind("version")
 """Row versions, which a change needs to identify the expected row."""
-HANDLES: Reading[Handle] = Reading("handle")
+HANDLES: ResultKind[Handle] = ResultKind("handle")
 """Handles only: a few bytes for each row."""
 
 
@@ -112,7 +112,7 @@ class Query(NamedTuple, Generic[T]):
     first. All other queries are in the order of `sort`. The filter always applies.
     """
 
-    read: Reading[T]
+    read: ResultKind[T]
     filter: MemoryFilter = EVERYTHING
     sort: Sort = NEWEST_STORED
     handles: Sequence[Handle] | None = None

@@ -18,7 +18,7 @@ from support.small_store import blob, make
 from support.stores import SqliteMemory
 
 from zeroclaw_tui.backends.sqlite.recall import scope_of, search_keywords
-from zeroclaw_tui.backends.sqlite.schema import Schema, statements
+from zeroclaw_tui.backends.sqlite.schema import Schema, schema_sql
 from zeroclaw_tui.scoring.keywords import match_expression
 
 PROFILE = profile_for("0.7.5")
@@ -38,7 +38,7 @@ SCHEMA = Schema("G2", COLUMNS, frozenset(), True, False, True, False)
 )
 def test_keyword_hits_and_ties_equal_those_of_the_join(rows, deleted, query, count):
     with closing(sqlite3.connect(":memory:")) as connection:
-        for statement in statements("G2"):
+        for statement in schema_sql("G2"):
             connection.execute(statement)
         connection.executemany(
             "INSERT INTO memories (id, key, content, created_at, updated_at) VALUES (?, ?, ?, '', '')",

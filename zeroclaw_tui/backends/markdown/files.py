@@ -197,14 +197,14 @@ def _read_file(note: NoteFile) -> tuple[Sequence[str], str | None]:
     return contents, f"{note.shown} is not UTF-8; ZeroClaw fails to read any note while it is there."
 
 
-class Sources:
+class NoteFiles:
     """The files of some folders of notes, listed on first use."""
 
     def __init__(self, folders: Sequence[NoteFolder], clock: Callable[[], datetime]) -> None:
         self._folders, self._clock = folders, clock
 
     @cached_property
-    def labelled(self) -> dict[str, NoteFile]:
+    def by_label(self) -> dict[str, NoteFile]:
         """Every notes file by its label."""
         return {note.label: note for note in find_files(self._folders)}
 
@@ -214,8 +214,8 @@ class Sources:
         for id in ids:  # noqa: A001
             numbers[id.rpartition(":")[0]].append(number_of(id))
         rows: list[Row] = []
-        for label in numbers.keys() & self.labelled.keys():
-            note = self.labelled[label]
+        for label in numbers.keys() & self.by_label.keys():
+            note = self.by_label[label]
             lines = {line.entry: line for line in lines_of(read_bytes(note.path) or b"")}
             rows += [note.row(lines[number]) for number in numbers[label] if number in lines]
         return {row.id: row for row in rows}
@@ -228,7 +228,7 @@ class Sources:
         for folder in self._folders:
             root = os.path.realpath(folder.root)
             if os.path.dirname(real) in (root, os.path.join(root, DAILY_FOLDER)):
-                return _note_in(folder, os.path.relpath(real, root), self.labelled)
+                return _note_in(folder, os.path.relpath(real, root), self.by_label)
         raise Refused(f"{path} is not a file of these notes.", hint="Open the folder it was in.")
 
     def of_file(self, file: str, agent: str | None) -> NoteFile:
@@ -248,4 +248,4 @@ class Sources:
 
     @cached_property
     def _by_path(self) -> dict[str, NoteFile]:
-        return {os.path.realpath(note.path): note for note in self.labelled.values()}
+        return {os.path.realpath(note.path): note for note in self.by_label.values()}

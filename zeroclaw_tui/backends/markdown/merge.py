@@ -12,7 +12,7 @@ from zeroclaw_tui.backends.markdown.lines import joined, raw_lines
 from zeroclaw_tui.memory.change import OnConflict
 
 
-class Conflict(NamedTuple):
+class ConflictingHunk(NamedTuple):
     """Line numbers before the change to undo, after it, and in the current file."""
 
     before: Sequence[int]
@@ -21,7 +21,7 @@ class Conflict(NamedTuple):
 
 
 @dataclass(slots=True)
-class Merged:
+class MergedFile:
     """A file after undoing a change; `data` None means no file.
 
     `conflicts` are the hunks that others have changed since. `is_moved` is True if lines were restored at the end of
@@ -29,17 +29,17 @@ class Merged:
     """
 
     data: bytes | None
-    conflicts: list[Conflict] = field(default_factory=list)
+    conflicts: list[ConflictingHunk] = field(default_factory=list)
     is_moved: bool = False
 
 
-def undone(before: bytes | None, after: bytes | None, now: bytes | None, on_conflict: OnConflict) -> Merged:
+def undo_change(before: bytes | None, after: bytes | None, now: bytes | None, on_conflict: OnConflict) -> MergedFile:
     """Undo the change from `before` to `after` in the file `now`; None means no file."""
-    merged = Merged(before)
+    merged = MergedFile(before)
     if now in (before, after):
         return merged
     old, new, lines = (raw_lines(data or b"") for data in (before, after, now))
-    theirs = _Since(new, lines)
+    mapping = _LineMapping(new, lines)
     removed: set[int] = set()
     inserted: dict[int, list[bytes]] = defaultdict(list)
     for is_equal, ours, originals in _hunks(new, old):
@@ -47,23 +47,23 @@ def undone(before: bytes | None, after: bytes | None, now: bytes | None, on_conf
             continue
         wanted = [old[number] for number in originals]
         # A line to remove may be missing already.
-        changed = [theirs.others[one] for one in ours if one in theirs.others and (wanted or theirs.others[one])]
-        region = {theirs.same[one] for one in ours if one in theirs.same}.union(*changed)
+        changed = [mapping.others[one] for one in ours if one in mapping.others and (wanted or mapping.others[one])]
+        region = {mapping.same[one] for one in ours if one in mapping.same}.union(*changed)
         for gap in range(ours.start, ours.stop + 1):
-            added = theirs.added.get(gap, ())
+            added = mapping.added.get(gap, ())
             if not Counter(lines[number] for number in added) - Counter(wanted):
                 # Some of the lines to restore exist already.
                 region.update(added)
         if changed:
             if [lines[number] for number in sorted(region)] == wanted:
                 continue
-            merged.conflicts.append(Conflict(originals, ours, sorted(region)))
+            merged.conflicts.append(ConflictingHunk(originals, ours, sorted(region)))
             if on_conflict not in ("overwrite", "rename"):
                 continue
         if not changed or on_conflict == "overwrite":
             removed |= region
         if wanted:
-            place = max(region) + 1 if region else theirs.place_of(ours.start)
+            place = max(region) + 1 if region else mapping.place_of(ours.start)
             merged.is_moved |= place is None
             inserted[len(lines) if place is None else place] += wanted
     # A line may have been restored elsewhere in the file.
@@ -82,7 +82,7 @@ def undone(before: bytes | None, after: bytes | None, now: bytes | None, on_conf
     return merged
 
 
-class _Since:
+class _LineMapping:
     """The mapping of the lines of one version of a file to a later version."""
 
     def __init__(self, version: Sequence[bytes], later: Sequence[bytes]) -> None:

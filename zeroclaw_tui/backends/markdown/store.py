@@ -23,9 +23,9 @@ from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.backends.markdown.files import (
     CORE,
     WHY_NOT,
+    NoteFiles,
     NoteFolder,
     Notes,
-    Sources,
     find_files,
     read_notes,
     version_of_line,
@@ -194,7 +194,7 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
 
     async def _rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
         """Get the lines of these memories with their exact bytes; `line` is the position in the file, from 0."""
-        rows = await asyncio.to_thread(self._sources().stored, [entry.id for entry in entries])
+        rows = await asyncio.to_thread(self._note_files().stored, [entry.id for entry in entries])
         return [rows[entry.id] for entry in entries if entry.id in rows]
 
     async def as_stored(self, rows: Sequence[Row]) -> Sequence[Row]:
@@ -224,8 +224,8 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
 
         def write() -> ApplyResult:
             with self._writing:
-                goes_on = cancellable_progress(stop, on_progress)
-                work = NoteChanges(self._sources(), journal, on_conflict=on_conflict, dry_run=dry_run, goes_on=goes_on)
+                files, progress = self._note_files(), cancellable_progress(stop, on_progress)
+                work = NoteChanges(files, journal, on_conflict=on_conflict, dry_run=dry_run, on_progress=progress)
                 return work.apply(changes)
 
         return await wait_until_done(asyncio.ensure_future(asyncio.to_thread(write)), stop.set)
@@ -235,8 +235,8 @@ class MarkdownMemory(SearchedMemory, ReloadedMemory[Notes]):
             return (f"{self._root} has no MEMORY.md and no memory/*.md: this store has no memories yet.",)
         return notes.problems
 
-    def _sources(self) -> Sources:
-        return Sources(self._folders, self._clock)
+    def _note_files(self) -> NoteFiles:
+        return NoteFiles(self._folders, self._clock)
 
     def _not_writable(self) -> str | None:
         """Name the first folder or file that this user cannot write, in a sentence."""

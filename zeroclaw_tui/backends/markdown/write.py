@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.about import why_not_field
-from zeroclaw_tui.backends.markdown.files import WHY_NOT, NoteFile, Sources, is_new, number_of, state_of_line
+from zeroclaw_tui.backends.markdown.files import WHY_NOT, NoteFile, NoteFiles, is_new, number_of, state_of_line
 from zeroclaw_tui.backends.markdown.lines import (
     Line,
     checked_content,
@@ -24,7 +24,7 @@ from zeroclaw_tui.backends.markdown.lines import (
     raw_lines,
     with_content,
 )
-from zeroclaw_tui.backends.markdown.merge import undone
+from zeroclaw_tui.backends.markdown.merge import undo_change
 from zeroclaw_tui.files.disk import FileChangedError, read_bytes, replace_bytes, retry_if_changed
 from zeroclaw_tui.memory.change import (
     AGENTS,
@@ -59,35 +59,35 @@ class NoteChanges:
 
     def __init__(
         self,
-        sources: Sources,
+        note_files: NoteFiles,
         journal: Journal | None,
         *,
         on_conflict: OnConflict,
         dry_run: bool,
-        goes_on: ProgressCallback,
+        on_progress: ProgressCallback,
     ) -> None:
-        self._sources, self._journal, self._goes_on = sources, journal, goes_on
+        self._note_files, self._journal, self._on_progress = note_files, journal, on_progress
         self._on_conflict, self._dry_run = on_conflict, dry_run
 
     def apply(self, changes: Iterable[Change]) -> ApplyResult:
         """Apply them; see `Memory.apply`."""
-        total, processed = Outcome(), 0
+        total, processed = FileResult(), 0
         checked = [_checked(change) for change in changes]
-        works = self._works(checked, total.tally)
+        steps_by_file = self._steps_by_file(checked, total.tally)
         if self._on_conflict == "refuse" and not self._dry_run:
             refused = ApplyResult()
-            for note, steps in works:
+            for note, steps in steps_by_file:
                 refused.add(self._planned(note, steps, read_bytes(note.path)).tally.refused())
             if refused.conflicts:
                 return refused
-        for note, steps in works:
-            if processed and not self._goes_on(processed):
+        for note, steps in steps_by_file:
+            if processed and not self._on_progress(processed):
                 total.tally.cancelled = True
                 break
             total.add(self._write(note, steps))
             processed += sum(len(step.lines) for step in steps)
         else:
-            self._goes_on(processed)
+            self._on_progress(processed)
         if self._dry_run and self._on_conflict == "refuse" and total.tally.conflicts:
             total.tally.written = 0
         order = {id(change): at for at, change in enumerate(checked)}
@@ -95,14 +95,14 @@ class NoteChanges:
         total.tally.rows = [row for _, row in total.rows[:MAX_CONFLICTS]]
         return total.tally
 
-    def _works(self, changes: Sequence[Change], total: ApplyResult) -> list[tuple[NoteFile, list[_Step]]]:
+    def _steps_by_file(self, changes: Sequence[Change], total: ApplyResult) -> list[tuple[NoteFile, list[_Step]]]:
         """Group the changes into steps by file; changes that need no write are noted in `total`."""
-        works: dict[Path, tuple[NoteFile, list[_Step]]] = {}
+        steps_by_file: dict[Path, tuple[NoteFile, list[_Step]]] = {}
         for change in changes:
             note = self._note_of(change, total)
             if note is None:
                 continue
-            _, steps = works.setdefault(note.path, (note, []))
+            _, steps = steps_by_file.setdefault(note.path, (note, []))
             if change.table == NOTES_FILE:
                 if not steps or steps[-1].file is not None:
                     steps.append(_Step(None))
@@ -113,7 +113,7 @@ class NoteChanges:
             if not steps or (steps[-1].file is not None and not is_undo):
                 steps.append(_Step(None))
             steps[-1].lines.append(change)
-        return [*works.values()]
+        return [*steps_by_file.values()]
 
     def _note_of(self, change: Change, total: ApplyResult) -> NoteFile | None:
         """Find the file of a change; None if there is nothing to do."""
@@ -121,71 +121,71 @@ class NoteChanges:
         if change.table == AGENTS:
             return None
         if isinstance(after, Draft):
-            note = self._sources.for_new(after.agent, after.category)
+            note = self._note_files.for_new(after.agent, after.category)
             total.note(*_losses(after, note.category))
             return note
         if isinstance(after, Row) and is_new(change) and change.table != NOTES_FILE:
             entry = after.entry()
-            return self._sources.for_new(entry.agent, entry.category, entry.timestamp)
+            return self._note_files.for_new(entry.agent, entry.category, entry.timestamp)
         assert row is not None
         if change.table == NOTES_FILE:
-            return self._sources.at(row.id)
+            return self._note_files.at(row.id)
         if isinstance(row, Row):
-            return self._sources.of_file(str(row.values.get("file")), row.agent)
+            return self._note_files.of_file(str(row.values.get("file")), row.agent)
         label = row.id.rpartition(":")[0]
-        if label not in self._sources.labelled:
+        if label not in self._note_files.by_label:
             total.already.append(row.id)
-        return self._sources.labelled.get(label)
+        return self._note_files.by_label.get(label)
 
-    def _write(self, note: NoteFile, steps: Sequence[_Step]) -> Outcome:
+    def _write(self, note: NoteFile, steps: Sequence[_Step]) -> FileResult:
         """Write one file; if the agent writes it at the same time, compare and write again."""
         path, journal = note.path, self._journal
 
-        def attempt() -> Outcome:
+        def attempt() -> FileResult:
             data = read_bytes(path)
-            outcome = self._planned(note, steps, data)
+            result = self._planned(note, steps, data)
             if self._dry_run:
-                return outcome
-            if self._on_conflict == "refuse" and outcome.tally.conflicts:
-                return Outcome(tally=outcome.tally.refused())
-            if journal is not None and outcome.changes:
-                journal.record(outcome.changes)
+                return result
+            if self._on_conflict == "refuse" and result.tally.conflicts:
+                return FileResult(tally=result.tally.refused())
+            if journal is not None and result.changes:
+                journal.record(result.changes)
             try:
-                if outcome.data != data:
-                    replace_bytes(path, data, outcome.data)
+                if result.data != data:
+                    replace_bytes(path, data, result.data)
             except FileChangedError:
                 if journal is not None:
                     journal.withdraw()
                 raise
-            return outcome
+            return result
 
         return retry_if_changed(attempt, path)
 
-    def _planned(self, note: NoteFile, steps: Sequence[_Step], data: bytes | None) -> Outcome:
+    def _planned(self, note: NoteFile, steps: Sequence[_Step], data: bytes | None) -> FileResult:
         """Compute the file after all steps."""
-        total, path = Outcome(data), os.path.realpath(note.path)
+        total, path = FileResult(data), os.path.realpath(note.path)
         for step in steps:
             before = total.data
             if step.file is not None:
-                outcome = self._file_undone(note, step.file, step.lines, before)
+                result = self._undo_file(note, step.file, step.lines, before)
             else:
-                outcome = LineEditor(note, before).run(step.lines, self._on_conflict)
-            if outcome.data != before:
+                result = LineEditor(note, before).run(step.lines, self._on_conflict)
+            if result.data != before:
                 reverses = None if step.file is None else step.file.reverses
-                old, new = _file_row(path, before), _file_row(path, outcome.data)
-                outcome.changes.append(RowChange(old, new, reverses=reverses))
-            total.data = outcome.data
-            total.add(outcome)
+                old, new = _file_row(path, before), _file_row(path, result.data)
+                result.changes.append(RowChange(old, new, reverses=reverses))
+            total.data = result.data
+            total.add(result)
         return total
 
-    def _file_undone(self, note: NoteFile, change: Change, lines: Sequence[Change], now: bytes | None) -> Outcome:
+    def _undo_file(self, note: NoteFile, change: Change, lines: Sequence[Change], now: bytes | None) -> FileResult:
         """Undo the change of a whole file, and with it those of its lines."""
         versions = (_bytes_of(change, "after"), _bytes_of(change, "before"), now)
-        merged = undone(*versions, self._on_conflict)
-        outcome = Outcome(merged.data)
+        merged = undo_change(*versions, self._on_conflict)
+        result = FileResult(merged.data)
         if merged.is_moved:
             sentence = f"Its neighbouring lines are no longer in {note.shown}, so it is at the end now."
-            outcome.tally.note(sentence)
+            result.tally.note(sentence)
         left: set[object] = set()
         for hunk in merged.conflicts:
             before, after, present = (_memories(*pair) for pair in zip(versions, hunk, strict=True))
@@ -193,18 +193,18 @@ class NoteChanges:
             left |= {line.content for line in (*before, *after)} if is_skipped else set()
             for missed in (before or after)[:1]:
                 existing = note.row(present[0]) if present else None
-                outcome.add_conflict(note.row(missed), existing, skipped=is_skipped)
+                result.add_conflict(note.row(missed), existing, skipped=is_skipped)
             if self._on_conflict == "rename" and not before:
                 sentence = f"A line of {note.shown} changed since it was stored, so it stays as it is now."
-                outcome.tally.note(sentence)
+                result.tally.note(sentence)
         for line in lines:
             row, old, new = line.target, line.before, line.after
             assert isinstance(row, Row)
             assert isinstance(old, Row | None)
             assert isinstance(new, Row | None)
             if row.values["content"] not in left:
-                outcome.record(line, old, new)
-        return outcome
+                result.record(line, old, new)
+        return result
 
 
 def _checked(change: Change) -> Change:
@@ -243,7 +243,7 @@ def _bytes_of(change: Change | None, version: str) -> bytes | None:
 
 
 @dataclass(slots=True)
-class Outcome:
+class FileResult:
     """A file after some changes, and the results of these."""
 
     data: bytes | None = None
@@ -253,7 +253,7 @@ class Outcome:
     rows: list[tuple[Change, Row]] = field(default_factory=list)
     """New rows, each with its change."""
 
-    def add(self, other: Outcome) -> None:
+    def add(self, other: FileResult) -> None:
         """Add the results of other changes; the caller sets `data`."""
         self.tally.add(other.tally)
         self.changes += other.changes
@@ -294,9 +294,9 @@ class LineEditor:
         for line in self._entries:
             self._by_state[state_of_line(line.content)].append(line)
         self._edits: list[_LineEdit] = []
-        self._outcome = Outcome(data)
+        self._result = FileResult(data)
 
-    def run(self, changes: Sequence[Change], on_conflict: OnConflict) -> Outcome:
+    def run(self, changes: Sequence[Change], on_conflict: OnConflict) -> FileResult:
         """Apply changes."""
         for change in changes:
             if change.before is not None and not is_new(change):
@@ -308,7 +308,7 @@ class LineEditor:
         appended = [_LineEdit(change, None, _new_line(change.after)) for change in changes if is_new(change)]
         if self._edits or appended:
             self._write(appended)
-        return self._outcome
+        return self._result
 
     def _change(self, change: Change, expected: RowVersion | Row, on_conflict: OnConflict) -> None:
         line, after = self._find(expected), change.after
@@ -322,8 +322,8 @@ class LineEditor:
             end = line.raw[len(line.raw.rstrip(b"\r\n")) :]
             new = _raw_of(after).rstrip(b"\r\n") + end
         if new == line.raw:
-            self._outcome.tally.already.append(expected.id)
-            self._outcome.rows.append((change, self._note.row(line)))
+            self._result.tally.already.append(expected.id)
+            self._result.rows.append((change, self._note.row(line)))
         else:
             self._edits.append(_LineEdit(change, line, new))
 
@@ -342,11 +342,11 @@ class LineEditor:
         existing = self._note.row(self._entries[number]) if 0 <= number < len(self._entries) else None
         is_there = isinstance(after, Row) and self._by_state[state_of_line(after.entry().content)]
         if is_there or (after is None and existing is None):
-            self._outcome.tally.already.append(expected.id)
+            self._result.tally.already.append(expected.id)
             return
         wanted = expected if isinstance(expected, Row) else Row.from_entry(expected)
         can_restore = isinstance(after, Row) and on_conflict in ("overwrite", "rename")
-        self._outcome.add_conflict(wanted, existing, skipped=not can_restore)
+        self._result.add_conflict(wanted, existing, skipped=not can_restore)
         if isinstance(after, Row) and can_restore:
             self._restore(change, after)
 
@@ -363,7 +363,7 @@ class LineEditor:
         raw, lines = _raw_of(row), [line.raw for line in self._lines]
         inserted = [edit.new for edit in self._edits if edit.old is None]
         if [*lines, *inserted].count(raw) >= int(row.values.get("alike") or 1):
-            self._outcome.tally.already.append(row.id)
+            self._result.tally.already.append(row.id)
             return
         gap = insertion_index(row, lines, _line_number(change) - len(inserted))
         self._edits.append(_LineEdit(change, None, raw, gap))
@@ -386,14 +386,14 @@ class LineEditor:
             new += raw_lines(self._note.heading) if not new else [b"\n"] if new[-1].endswith(b"\n") else []
             edit.index = len(new)
             new.append(edit.new)
-        self._outcome.data = joined(new)
-        lines = lines_of(self._outcome.data)
+        self._result.data = joined(new)
+        lines = lines_of(self._result.data)
         leaving = {edit.old.index for edit in self._edits if edit.old is not None and not edit.new}
         for edit in (*self._edits, *appended):
             context = None if edit.old is None or edit.new else line_context(self._lines, edit.old.index, leaving)
             before = None if edit.old is None else self._note.row(edit.old, context)
             after = self._note.row(lines[edit.index]) if edit.new else None
-            self._outcome.record(edit.change, before, after)
+            self._result.record(edit.change, before, after)
 
 
 def _new_line(memory: object) -> bytes:

@@ -173,8 +173,7 @@ class Connections:
     ) -> Sequence[Mapping[str, Any]]:
         """Read the records of one statement."""
         async with self.reading(seconds=seconds) as connection:
-            records: Sequence[Mapping[str, Any]] = await connection.fetch(statement, *values, timeout=patience(seconds))
-        return records
+            return list(await connection.fetch(statement, *values, timeout=client_timeout(seconds)))
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[asyncpg.Connection]:
@@ -249,7 +248,7 @@ class Connections:
             min_size=0,
             max_size=MAX_CONNECTIONS,
             statement_cache_size=0,
-            command_timeout=patience(STATEMENT_SECONDS),
+            command_timeout=client_timeout(STATEMENT_SECONDS),
             max_inactive_connection_lifetime=_IDLE_SECONDS,
             reset=_reset_nothing,
         )
@@ -304,7 +303,7 @@ async def _reset_nothing(connection: asyncpg.Connection) -> None:
     """Do not reset the session: behind a pooler it may be another client's."""
 
 
-def patience(seconds: float) -> float:
+def client_timeout(seconds: float) -> float:
     """The client's timeout for a statement with a server timeout of `seconds`; then the server does not answer."""
     return seconds + _GRACE_SECONDS
 
@@ -317,8 +316,8 @@ async def in_batches(
     `seconds` is the statement timeout of that transaction.
     """
     # asyncpg's own cursors use named prepared statements, and behind a pooler the name may be in use.
-    await connection.execute(f"DECLARE each_row CURSOR FOR {statement}", *values, timeout=patience(seconds))
-    while records := await connection.fetch(f"FETCH {size:d} FROM each_row", timeout=patience(seconds)):
+    await connection.execute(f"DECLARE each_row CURSOR FOR {statement}", *values, timeout=client_timeout(seconds))
+    while records := await connection.fetch(f"FETCH {size:d} FROM each_row", timeout=client_timeout(seconds)):
         yield records
 
 

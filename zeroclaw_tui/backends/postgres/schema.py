@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.health import Health
-from zeroclaw_tui.backends.postgres.connect import LONG_SECONDS, patience
+from zeroclaw_tui.backends.postgres.connect import LONG_SECONDS, client_timeout
 from zeroclaw_tui.backends.postgres.table import Table
 from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.memory.errors import NothingYet, Refused, Unreadable, UsageError
@@ -182,7 +182,7 @@ async def health_of(connection: asyncpg.Connection, table: Table, location: str)
     version = str(await connection.fetchval("SELECT current_setting('server_version')")).split()[0]
     embedded = "count(embedding)" if table.keeps_vectors else "0::bigint"
     statement = f"SELECT count(*) AS memories, {embedded} AS embedded FROM {table.quoted}"
-    rows = await connection.fetchrow(statement, timeout=patience(LONG_SECONDS))
+    rows = await connection.fetchrow(statement, timeout=client_timeout(LONG_SECONDS))
     facts: dict[str, Any] = {
         "database": location,
         "server": f"PostgreSQL {shown(version)}",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.health import MAX_FAULTS, Pages
 from zeroclaw_tui.backends.sqlite.health import DAMAGE
-from zeroclaw_tui.backends.sqlite.schema import INDEX_TABLES, KEYWORD_INDEX, TRIGGERS, Schema, new_database, statements
+from zeroclaw_tui.backends.sqlite.schema import INDEX_TABLES, KEYWORD_INDEX, TRIGGERS, Schema, new_database, schema_sql
 from zeroclaw_tui.backends.sqlite.table import fold_in, missing_of_index
 from zeroclaw_tui.backends.sqlite.write import SqliteWriter
 from zeroclaw_tui.backends.tables import DEFAULT_AGENT, utc_now
@@ -105,7 +105,7 @@ def repair_hydrated(writing: SqliteWriter) -> None:
             )
         connection.execute("DROP TABLE IF EXISTS embedding_cache")
         found = {as_text(name) for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-        for statement in statements(generation):
+        for statement in schema_sql(generation):
             made = _MADE.match(statement)
             if made is not None and made.group(1) not in found:
                 connection.execute(statement)

@@ -112,11 +112,11 @@ async def read_schema(connection: aiosqlite.Connection, path: Path) -> Schema:
     Raises Unreadable if it has no memories table, or one that is not ZeroClaw's, and other subclasses of
     InspectorError for errors of reading.
     """
-    made: dict[str, dict[str, str]] = {"table": {}, "index": {}, "trigger": {}, "view": {}}
+    objects: dict[str, dict[str, str]] = {"table": {}, "index": {}, "trigger": {}, "view": {}}
     with translate_sqlite_errors(path):
-        for sort, name, sql in await connection.execute_fetchall("SELECT type, name, sql FROM sqlite_master"):
-            made[sort][as_text(name).lower()] = as_text(sql).lower()
-        tables = made["table"]
+        for kind, name, sql in await connection.execute_fetchall("SELECT type, name, sql FROM sqlite_master"):
+            objects[kind][as_text(name).lower()] = as_text(sql).lower()
+        tables = objects["table"]
         if "memories" not in tables:
             raise _no_memories(path, sorted(tables))
         columns = await _columns(connection, "memories")
@@ -133,7 +133,7 @@ async def read_schema(connection: aiosqlite.Connection, path: Path) -> Schema:
         tables=frozenset(tables),
         has_fts="fts5" in tables.get("memories_fts", ""),
         has_agents=has_agents,
-        has_triggers=made["trigger"].keys() >= TRIGGERS.keys(),
+        has_triggers=objects["trigger"].keys() >= TRIGGERS.keys(),
         hydrate_made=hydrate_made,
         read_only_because=because,
     )
@@ -161,14 +161,14 @@ def _because(generation: str, columns: frozenset[str], has_agents: bool) -> str 
     return None
 
 
-def _check_readable(path: Path, columns: frozenset[str], made_by: str) -> None:
+def _check_readable(path: Path, columns: frozenset[str], create_sql: str) -> None:
     lacking = sorted(_NEEDED - columns)
     if lacking:
         raise Unreadable(
             f"The memories table of {path} is not ZeroClaw's: it lacks {first_names(lacking)}.",
             hint="ZeroClaw's own tables have had these columns from the first version on.",
         )
-    if "without rowid" in " ".join(made_by.rpartition(")")[2].split()):
+    if "without rowid" in " ".join(create_sql.rpartition(")")[2].split()):
         raise Unreadable(
             f"The memories table of {path} has no rowids, so it is not ZeroClaw's.",
             hint="Copy it into a plain table to look at it here.",
@@ -197,7 +197,7 @@ def missing_capabilities(schema: Schema) -> dict[str, str]:
     return why_not
 
 
-def statements(generation: str) -> tuple[str, ...]:
+def schema_sql(generation: str) -> tuple[str, ...]:
     """The statements that create an empty database of a generation ("G1" to "G4")."""
     indexes = [
         f"CREATE INDEX idx_memories_{name} ON memories({column})"
@@ -225,7 +225,7 @@ def new_database(
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("BEGIN IMMEDIATE")
-        for statement in statements(generation):
+        for statement in schema_sql(generation):
             connection.execute(statement)
         if generation in ("G3", "G4"):
             import uuid
