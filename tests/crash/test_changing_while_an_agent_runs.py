@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support import small_store
 from support.libraries import Library, plan_purge
-from support.memories import Conflict, Draft, Edit
+from support.memories import Draft, Edit, EditConflict
 from support.opened import opened
 from support.questions import MemoryFilter, Superseded
 from support.stores import row_with_id
@@ -54,7 +54,7 @@ async def _count_up(library: Library) -> None:
         more = Edit({"content": str(int(str(row.values["content"])) + 1)})
         try:
             await changes.edit_memory(library, COUNTER, more, row.fingerprint)
-        except Conflict:
+        except EditConflict:
             continue
         return
 

@@ -27,7 +27,7 @@ from support.libraries import (
     undo,
 )
 from support.marks import plan_of_marked
-from support.memories import Conflicts, Draft, Edit, NotReachable, Row, RowChange, RowVersion, Value
+from support.memories import Draft, Edit, NotReachable, Row, RowChange, RowVersion, UndoConflicts, Value
 from support.opened import opened
 from support.questions import MemoryFilter
 from support.stores import row_with_id
@@ -71,7 +71,7 @@ async def test_a_memory_replaced_by_a_restore_is_a_separate_action(world):
     await deleted(world, old.id)
     (number,) = await world.trash.numbers()
     new = await stored(world, "lang", "new")
-    with pytest.raises(Conflicts, match=r"'lang' \(id .*the key exists again"):
+    with pytest.raises(UndoConflicts, match=r"'lang' \(id .*the key exists again"):
         await restore(world.library, [number])
     assert await world.trash.numbers() == [number]
     assert [action.verb for action in await world.trash.actions()] == ["store", "purge", "store"]
@@ -220,7 +220,7 @@ async def test_only_an_edit_of_the_same_line_is_a_conflict(library):
     assert notes.read_text() == "# Long-Term Memory\n\n- bravo two\n- charlie three\n- delta by hand\n"
     await redo(library)
     notes.write_bytes(notes.read_bytes().replace(b"bravo edited", b"bravo by hand"))
-    with pytest.raises(Conflicts, match="changed since"):
+    with pytest.raises(UndoConflicts, match="changed since"):
         await undo(library)
     await undo(library, on_conflict="overwrite")
     assert notes.read_text() == "# Long-Term Memory\n\n- bravo two\n- charlie three\n- delta by hand\n"

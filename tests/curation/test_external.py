@@ -14,7 +14,7 @@ from zeroclaw_tui.curation.external import apply, database_row, file_row, link_t
 from zeroclaw_tui.testing.tools import JournalRecorder
 
 
-def undoing(journal: JournalRecorder) -> list[RowChange]:
+def inverse_changes(journal: JournalRecorder) -> list[RowChange]:
     return [RowChange(change.after, change.before) for change in reversed(journal.changes)]
 
 
@@ -45,7 +45,7 @@ async def test_a_file_written_by_another_program_is_a_conflict(tmp_path, overwri
     assert (result.written, path.read_bytes(), other.exists()) == (written, data, True)
     assert (result.conflict_count, result.conflicts[0].reason, len(journal.changes)) == (1, "changed", written)
     if overwrite:
-        await apply(undoing(journal), None)
+        await apply(inverse_changes(journal), None)
         assert path.read_bytes() == b"theirs"
 
 
@@ -103,7 +103,7 @@ async def test_a_changed_text_in_another_database_leaves_no_old_bytes(tmp_path):
     assert rows_in(path, "messages") == [("my [removed]",)]
     changed = await apply([RowChange(row, None)], journal)
     assert (changed.written, changed.conflicts[0].reason) == (0, "changed")
-    await apply(undoing(journal), None)
+    await apply(inverse_changes(journal), None)
     assert rows_in(path, "messages") == [("my secret",)]
 
 
@@ -113,6 +113,6 @@ async def test_rows_of_a_deleted_database_need_no_undo(tmp_path):
     await apply([RowChange(row, None)], journal)
     assert rows_in(path, "messages") == []
     path.unlink()
-    result = await apply(undoing(journal), None)
+    result = await apply(inverse_changes(journal), None)
     assert (result.conflict_count, result.already) == (0, [row.id])
     assert "no longer exists" in result.notes[0]

@@ -291,7 +291,7 @@ def _refuse_blank_filters(args: argparse.Namespace) -> None:
 async def clear(library: Library, args: argparse.Namespace) -> int:
     """Delete everything, a category, or one key, with the output of ZeroClaw's own command."""
     from zeroclaw_tui.curation.outcome import plan_purge
-    from zeroclaw_tui.memory.change import category_meant
+    from zeroclaw_tui.memory.change import normal_category
     from zeroclaw_tui.memory.query import MemoryFilter
 
     if args.key is not None and args.category is not None:
@@ -302,7 +302,7 @@ async def clear(library: Library, args: argparse.Namespace) -> int:
         if found is None:
             return REFUSED
         return await remove_planned(library, args, await plans.plan_entries(library, [found]), "clear", found.key)
-    category = None if args.category is None else (category_meant(args.category),)
+    category = None if args.category is None else (normal_category(args.category),)
     wanted = MemoryFilter(category=category, agent=tuple(options.agent_names(args)) or None)
     return await remove_planned(library, args, await plan_purge(library, wanted), "clear")
 

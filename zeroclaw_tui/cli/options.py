@@ -291,9 +291,9 @@ def build_filter(args: argparse.Namespace) -> MemoryFilter:
 
     categories: tuple[str, ...] = ()
     if args.category:
-        from zeroclaw_tui.memory.change import category_meant
+        from zeroclaw_tui.memory.change import normal_category
 
-        categories = tuple(map(category_meant, args.category))
+        categories = tuple(map(normal_category, args.category))
     if args.regex:
         from zeroclaw_tui.backends.matching import compiled
 

@@ -128,11 +128,11 @@ def print_plan(args: argparse.Namespace, lines: Iterable[Line], plan: dict[str, 
 @contextmanager
 def print_conflicts() -> Iterator[None]:
     """Print several conflicts of a change on stderr; the error names the options that help."""
-    from zeroclaw_tui.memory.change import Conflicts
+    from zeroclaw_tui.memory.change import UndoConflicts
 
     try:
         yield
-    except Conflicts as conflicts:
+    except UndoConflicts as conflicts:
         if conflicts.total > 1:
             output.notes(_conflict_sentences(conflicts.found, conflicts.total))
         conflicts.message += " Nothing was restored."

@@ -108,13 +108,13 @@ async def _run(args: argparse.Namespace, doing: str, count: int, change: Callabl
 
 
 async def _preview(library: Library, args: argparse.Namespace, numbers: Sequence[int]) -> ApplyResult:
-    """Preview the undo of these changes. Raises Conflicts if it cannot be done, so that no question is asked."""
+    """Preview the undo of these changes. Raises UndoConflicts if it cannot be done, so that no question is asked."""
     from zeroclaw_tui.curation.changes import preview_undo
-    from zeroclaw_tui.memory.change import Conflicts
+    from zeroclaw_tui.memory.change import UndoConflicts
 
     preview = await preview_undo(library, numbers, args.on_conflict)
     if preview.conflict_count and args.on_conflict == "refuse":
-        raise Conflicts(preview.conflicts, preview.conflict_count)
+        raise UndoConflicts(preview.conflicts, preview.conflict_count)
     return preview
 
 

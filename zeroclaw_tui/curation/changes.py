@@ -22,16 +22,16 @@ from zeroclaw_tui.memory.change import (
     SUPERSEDED_BY,
     ApplyResult,
     Change,
-    Conflict,
-    Conflicts,
     Draft,
     Edit,
+    EditConflict,
     Journal,
     OnConflict,
     ProgressCallback,
     RowChange,
+    UndoConflicts,
     Vector,
-    undoing,
+    inverse_changes,
 )
 from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.text import counted, cut, one_line
@@ -66,7 +66,7 @@ async def store_memory(library: Library, draft: Draft, *, overwrite: bool = Fals
 
 
 async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> Outcome:
-    """Change a memory with the fingerprint `expected`; a count of 0 means no change. Raises Conflict, NotFound."""
+    """Change a memory with the fingerprint `expected`; a count of 0 means no change. Raises EditConflict, NotFound."""
     check_writable(library.memory)
     checked = edit.checked()
     if SUPERSEDED_BY in checked.values and "superseded" in library.memory.why_not:
@@ -75,7 +75,7 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> O
     if row is None:
         raise _no_longer_there()
     if row.fingerprint != expected:
-        raise Conflict(row)
+        raise EditConflict(row)
     values = {name: value for name, value in checked.values.items() if row.values.get(name) != value}
     if not values:
         return Outcome("edit", 0, row=row)
@@ -91,7 +91,7 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> O
 async def _write_one(
     library: Library, verb: Verb, summary: str, change: Change, on_conflict: OnConflict, notes: Sequence[str]
 ) -> Outcome:
-    """Write one memory. Raises NotFound, Conflict or Refused if it cannot be written as planned."""
+    """Write one memory. Raises NotFound, EditConflict or Refused if it cannot be written as planned."""
 
     async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
         result = await library.memory.apply([change], action, on_conflict=on_conflict)
@@ -107,7 +107,7 @@ async def _write_one(
                 hint="Choose another key, or edit that one.",
                 title="Key taken",
             )
-        raise Conflict(conflict.existing)
+        raise EditConflict(conflict.existing)
 
     return await run_change(library, verb, summary, work)
 
@@ -154,7 +154,7 @@ async def reverse_action(
 ) -> Outcome:
     """Undo the last action or redo the last undone one, or undo or redo the action with this `number`.
 
-    Raises NotFound, Conflicts, and Refused, also if the action is not the `expected` one.
+    Raises NotFound, UndoConflicts, and Refused, also if the action is not the `expected` one.
     """
     check_writable(library.memory)
     await library.trash.recover(library.memory)
@@ -202,7 +202,7 @@ async def restore(
     on_conflict: OnConflict = "refuse",
     on_progress: ProgressCallback | None = None,
 ) -> Outcome:
-    """Restore deleted memories from the trash by their numbers. Raises NotFound, Refused, Conflicts."""
+    """Restore deleted memories from the trash by their numbers. Raises NotFound, Refused, UndoConflicts."""
     check_writable(library.memory)
     await library.trash.recover(library.memory)
     wanted = sorted(set(numbers), reverse=True)
@@ -238,7 +238,7 @@ async def _reverse(
         if rule == "refuse":
             preview = await preview_undo(library, numbers)
             if preview.conflicts:
-                raise Conflicts(preview.conflicts, preview.conflict_count)
+                raise UndoConflicts(preview.conflicts, preview.conflict_count)
             rule = "skip"
         result = await _apply_reversal(library, numbers, action, rule, on_progress)
         count, notes = result.done if result.cancelled else len(numbers), tuple(result.notes)
@@ -252,7 +252,7 @@ async def _apply_reversal(
 ) -> ApplyResult:
     """Write the reverse of journaled changes, those of the store first; without a `journal` it is a dry run."""
     changes_to_reverse, is_dry = library.trash.changes_to_reverse, journal is None
-    of_store = (undone for change in changes_to_reverse(numbers, outside=False) for undone in undoing(change))
+    of_store = (undone for change in changes_to_reverse(numbers, outside=False) for undone in inverse_changes(change))
     result = await library.memory.apply(of_store, journal, on_conflict=rule, dry_run=is_dry, on_progress=report)
     if not result.cancelled:
         outside = changes_to_reverse(numbers, outside=True)

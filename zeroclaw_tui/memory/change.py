@@ -229,7 +229,7 @@ class Change:
         return 0 if row is None else row.size
 
 
-def undoing(change: RowChange) -> list[Change]:
+def inverse_changes(change: RowChange) -> list[Change]:
     """Make the changes that undo a journaled change; two if one row replaced another."""
     before, after = change.before, change.after
     if after is not None and change.after_state is not None:
@@ -249,14 +249,14 @@ def _checked(values: Mapping[str, Value]) -> dict[str, Value]:
     if "content" in values and not as_text(values["content"]).strip():
         raise UsageError("A memory needs content.", hint="Write a text, or delete the memory if you want to remove it.")
     if "category" in values:
-        checked["category"] = category_meant(as_text(values["category"]))
+        checked["category"] = normal_category(as_text(values["category"]))
     importance = values.get("importance")
     if importance is not None and not (isinstance(importance, int | float) and 0 <= importance <= 1):
         raise UsageError(f"Importance must be between 0 and 1, not {importance!r}.", hint="0.5 is usual.")
     return checked
 
 
-def category_meant(typed: str) -> str:
+def normal_category(typed: str) -> str:
     """Normalise a category: ZeroClaw's own in lower case, others stripped. Raises UsageError if it is empty."""
     category = typed.strip()
     if not category:
@@ -264,15 +264,15 @@ def category_meant(typed: str) -> str:
     return category.lower() if category.lower() in BUILT_IN_CATEGORIES else category
 
 
-class Conflict(Refused):
-    """The row has changed since it was opened: `theirs` is the current row."""
+class EditConflict(Refused):
+    """A memory has changed since it was opened; `current` is its row now."""
 
     title = "Changed in the meantime"
 
-    def __init__(self, theirs: Row) -> None:
+    def __init__(self, current: Row) -> None:
         message = "Another program changed this memory at the same time; nothing was changed."
         super().__init__(message, hint="Check it with `zeroclaw memory get`, then repeat the edit.")
-        self.theirs = theirs
+        self.current = current
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,8 +360,8 @@ class ApplyResult:
         return ApplyResult(skipped=self.skipped, conflicts=self.conflicts, conflict_count=self.conflict_count)
 
 
-class Conflicts(Refused):
-    """Rows differ from those the changes expect; nothing was written. `found` has at most MAX_CONFLICTS."""
+class UndoConflicts(Refused):
+    """Rows have changed since, so nothing was undone or restored; `found` has at most MAX_CONFLICTS."""
 
     title = "Not undone"
 

@@ -24,7 +24,7 @@ from zeroclaw_tui.memory.change import (
     RowChange,
     RowVersion,
     Value,
-    undoing,
+    inverse_changes,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError
@@ -136,7 +136,7 @@ async def undo(
     memory: Memory, changes: Sequence[RowChange], journal: Journal | None = None, **options: Any
 ) -> ApplyResult:
     """Undo journaled changes in this order; a conflict refuses all of them, unless `options` say otherwise."""
-    every = (one for change in changes for one in undoing(change))
+    every = (one for change in changes for one in inverse_changes(change))
     return await memory.apply(every, journal or JournalRecorder(), **{"on_conflict": "refuse", **options})
 
 

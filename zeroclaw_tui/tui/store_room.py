@@ -13,7 +13,7 @@ from textual.content import Content
 
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import Conflicts, OnConflict, Row
+from zeroclaw_tui.memory.change import OnConflict, Row, UndoConflicts
 from zeroclaw_tui.memory.days import absolute_time, moment, time_here
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotFound
@@ -233,7 +233,7 @@ class StoreRoom(Room[bool]):
         """
         try:
             return await self.run_change(sentence, total, partial(work, on_conflict="refuse"))
-        except Conflicts as conflicts:
+        except UndoConflicts as conflicts:
             on_conflict = await self.app.push_screen_wait(restore_question(conflicts))
         if on_conflict is None:
             return None
@@ -264,7 +264,7 @@ def _removal_content(library: Library, plan: PurgePlan, first: Sequence[MemoryEn
     return Content.assemble(*parts)
 
 
-def restore_question(conflicts: Conflicts) -> Question[OnConflict]:
+def restore_question(conflicts: UndoConflicts) -> Question[OnConflict]:
     """Ask how to restore memories with conflicts; shows the conflicts and what a restore would change."""
     from zeroclaw_tui.tui.dialogs import Answer, Question, difference_content
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from hygiene_world import NOW, STATE, Place, row
 from support.libraries import Library, Outcome, edit_memory, preview_undo, redo, undo
-from support.memories import Conflicts, Edit, Refused, UsageError
+from support.memories import Edit, Refused, UndoConflicts, UsageError
 from support.stores import row_with_id
 
 from zeroclaw_tui.curation.hygiene import HygienePlan, plan_hygiene, run_hygiene
@@ -146,7 +146,7 @@ async def test_a_conflicting_file_stops_an_undo_until_the_user_decides(place):
         last = await library.trash.last()
         preview = await preview_undo(library, await library.trash.numbers_to_reverse(last.number, "undo"))
         assert (preview.written, preview.conflict_count) == (0, 2)
-        with pytest.raises(Conflicts, match="changed since"):
+        with pytest.raises(UndoConflicts, match="changed since"):
             await undo(library)
         assert moved.keys() == ["fact"], "a refused undo changed something"
         undone = await undo(library, on_conflict="skip")

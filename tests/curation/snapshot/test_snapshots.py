@@ -10,7 +10,7 @@ from snapshot_samples import real_snapshot, recorded_hydration, rows_in
 from support import small_store
 from support.installs import Install, make_install
 from support.libraries import Outcome
-from support.memories import Conflicts, InspectorError, Refused
+from support.memories import InspectorError, Refused, UndoConflicts
 from support.small_store import blob
 from support.stores import entries_with_key
 
@@ -55,7 +55,7 @@ async def test_undo_keeps_a_snapshot_that_zeroclaw_wrote_later(library):
     file = place_of(library.config)
     await write_snapshot(library)
     file.write_text("### 🔑 `lang`\n\nwritten by the agent since\n")
-    with pytest.raises(Conflicts, match=f"{NAME} changed since"):
+    with pytest.raises(UndoConflicts, match=f"{NAME} changed since"):
         await changes.undo(library)
     await changes.undo(library, on_conflict="skip")
     assert "written by the agent since" in file.read_text()

@@ -12,7 +12,7 @@ from support import small_store
 from support.installs import Install, make_install
 from support.left_texts import SESSIONS, snapshot
 from support.libraries import preview_undo, undo
-from support.memories import Conflicts
+from support.memories import UndoConflicts
 
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.traces.copies import clean_copies, find_copies
@@ -109,7 +109,7 @@ async def test_a_chat_is_cleaned_while_the_agent_writes(place):
             agent.execute("UPDATE sessions SET content = 'the agent wrote this' WHERE id = 1")
             numbers = await library.trash.numbers_to_reverse(outcome.action.number, "undo")
             foreseen = await preview_undo(library, numbers)
-            with pytest.raises(Conflicts):
+            with pytest.raises(UndoConflicts):
                 await undo(library)
             undone = await undo(library, on_conflict="skip")
         assert foreseen.conflict_count == 1

@@ -20,7 +20,7 @@ from zeroclaw_tui.backends.lookup import why_fixed
 from zeroclaw_tui.curation.changes import edit_memory, store_memory
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.memory.change import Conflict, Draft, Edit, Row, Value
+from zeroclaw_tui.memory.change import Draft, Edit, EditConflict, Row, Value
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
@@ -207,8 +207,8 @@ class EditorScreen(Dialog[Outcome]):
                 try:
                     self.dismiss(await self._write(base, values))
                     return
-                except Conflict as conflict:
-                    before, base = base or conflict.theirs, conflict.theirs
+                except EditConflict as conflict:
+                    before, base = base or conflict.current, conflict.current
                 question = await asyncio.to_thread(conflict_question, before, base)
                 answer = await self.app.push_screen_wait(question)
             if answer == "theirs":
