@@ -59,7 +59,7 @@ async def audit(library: Library, args: argparse.Namespace) -> int:
     kinds = _kinds(args)
     if args.purge or args.merge:
         plans.check_can_change(library, args)
-    with plans.Progress("Checking memories", None) as progress:
+    with plans.Progress("Checking memories") as progress:
         report = await check_memories(library, progress.advance, options.agent_names(args))
     findings = [finding for finding in report.findings if finding.kind in kinds]
     if args.merge:

@@ -126,8 +126,10 @@ async def edit(library: Library, args: argparse.Namespace) -> int:
 
 
 async def _print_edit(library: Library, args: argparse.Namespace, before: Row, outcome: Outcome) -> int:
+    from zeroclaw_tui.curation.outcome import changed_fields
+
     after = outcome.row
-    fields = plans.changed_fields(before, after) if after is not None else []
+    fields = changed_fields(before.entry(), after.entry()) if after is not None else []
     output.notes(outcome.notes)
     if not args.json and after is not None and outcome.count:
         key = repr(in_one_line(after.entry().key))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zeroclaw_tui.cli import output
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, YELLOW, Line, Styled
 from zeroclaw_tui.config.real_binary import runnable
-from zeroclaw_tui.curation.outcome import PurgePlan, renaming_sentences, superseded_sentence
+from zeroclaw_tui.curation.outcome import PurgePlan, changed_fields, renaming_sentences, superseded_sentence
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
@@ -41,7 +41,6 @@ _SAMPLES = 3
 """The number of memories shown of a plan."""
 _CONFLICT_HINT = "Pass --overwrite to replace the existing memory or --rename to keep both."
 _NAMES = ("id", "key", "category", "agent", "timestamp", "updated_at", "size")
-_FIELDS = ("key", "category", "session_id", "agent", "namespace", "importance", "pinned", "superseded_by")
 
 
 def undo_hint() -> str:
@@ -170,7 +169,7 @@ class Progress:
     After Ctrl-C the change stops at the next batch. A second Ctrl-C interrupts as usual.
     """
 
-    def __init__(self, doing: str, total: int | None) -> None:
+    def __init__(self, doing: str, total: int | None = None) -> None:
         self._doing, self._total = doing, total
         self._before: Any = None
         self.stopped = False
@@ -409,12 +408,6 @@ async def copies_left(
         return Copies((), cleaned, error)
 
 
-def changed_fields(before: Row, after: Row) -> list[str]:
-    """The names of the fields that differ, content last."""
-    old, new = before.entry(), after.entry()
-    return [name for name in (*_FIELDS, "content") if getattr(old, name) != getattr(new, name)]
-
-
 def content_difference(before: Row | None, after: Row | None) -> list[str] | None:
     """Return the lines of the unified diff of two contents; None if they are equal or very long."""
     import difflib
@@ -430,7 +423,7 @@ def difference_lines(before: Row | None, after: Row | None) -> Iterator[Line]:
     """Yield the differences: a line for each field, then the diff of the content."""
     if before is not None and after is not None:
         old, new = before.entry(), after.entry()
-        for name in changed_fields(before, after):
+        for name in changed_fields(old, new):
             if name != "content":
                 yield f"  {name.removesuffix('_id')}: {_as_text(getattr(old, name))} → {_as_text(getattr(new, name))}"
     lines = content_difference(before, after)

@@ -171,7 +171,7 @@ async def import_planned(
     from zeroclaw_tui.curation.transfer.imports import import_memories
 
     _check_writable(target, args)
-    with plans.Progress("Reading", None) as reading:
+    with plans.Progress("Reading") as reading:
         plan = await make_plan(on_progress=reading.advance)
     planned = Outcome(plan.verb, plan.write_count(args.on_conflict), notes=plan.notes)
     change = partial(import_memories, target, plan, args.on_conflict)
@@ -281,7 +281,7 @@ async def copy(library: Library, args: argparse.Namespace) -> int:
 async def _copy(library: Library, target: Target, args: argparse.Namespace, wanted: MemoryFilter) -> int:
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome, copy_memories, plan_copy
 
-    with plans.Progress("Comparing", None) as comparing:
+    with plans.Progress("Comparing") as comparing:
         plan = await plan_copy(library, target, wanted, on_progress=comparing.advance)
     count = plan.write_count(args.on_conflict)
     hidden = await library.superseded_hidden(wanted)

@@ -17,7 +17,7 @@ from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.journal import RunningAction
 from zeroclaw_tui.curation.journal_records import Action, Verb
 from zeroclaw_tui.curation.library import SCAN_MODES, Library
-from zeroclaw_tui.curation.outcome import Outcome, PurgePlan
+from zeroclaw_tui.curation.outcome import Outcome, PurgePlan, key_text
 from zeroclaw_tui.memory.change import (
     SUPERSEDED_BY,
     ApplyResult,
@@ -34,10 +34,9 @@ from zeroclaw_tui.memory.change import (
     inverse_changes,
 )
 from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotFound, Refused
-from zeroclaw_tui.memory.text import counted, cut, one_line
+from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.scoring.scanner import category_of, redact, scan, scan_all
 
-_KEY_CELLS = 60
 _WORDS_STAY = "Single words of it may stay in the keyword index until SQLite merges the index."
 _NOT_FINISHED = "This is done, but the trash could not be updated; the next change does that."
 _HYGIENE_RUNS_AGAIN = (
@@ -62,7 +61,7 @@ async def store_memory(library: Library, draft: Draft, *, overwrite: bool = Fals
     vector, notes = await _embedded(library, draft.content)
     change = Change(None, replace(draft, vector=vector))
     on_conflict: OnConflict = "overwrite" if overwrite else "refuse"
-    return await _write_one(library, "store", f"stored {_short(draft.key)}", change, on_conflict, (*notes, *policy))
+    return await _write_one(library, "store", f"stored {key_text(draft.key)}", change, on_conflict, (*notes, *policy))
 
 
 async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> Outcome:
@@ -82,7 +81,7 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> O
     after = replace(row, values={**row.values, **values}).entry()
     policy = await asyncio.to_thread(_policy_sentences, library, after.content, after.namespace)
     vector, notes = await _embedded(library, after.content) if "content" in values else (None, ())
-    key = _short(row.key)
+    key = key_text(row.key)
     summary = f"showed {key} again" if list(values) == [SUPERSEDED_BY] else f"edited {key} ({', '.join(values)})"
     change = Change(row, Edit(values, vector))
     return await _write_one(library, "edit", summary, change, "refuse", (*notes, *policy))
@@ -136,7 +135,7 @@ async def remove_memories(
         changed, missing = tuple(result.skipped), tuple(result.already)
         return Outcome(verb, result.written, None, changed, missing, cancelled=result.cancelled, notes=notes)
 
-    what = _short(plan.versions[0].key) if plan.count == 1 else counted(plan.count)
+    what = key_text(plan.versions[0].key) if plan.count == 1 else counted(plan.count)
     return await run_change(library, verb, f"{done} {what}", work, on_progress, forever=forever)
 
 
@@ -342,7 +341,3 @@ def _policy_sentences(library: Library, content: str, namespace: str | None) -> 
     if space in config.value("policy.read_only_namespaces"):
         return (f"ZeroClaw would refuse this: memory write denied by policy: namespace '{space}' is read-only.",)
     return (f"ZeroClaw would store this with {', '.join(redacted)} blanked out.",) if redacted else ()
-
-
-def _short(key: str) -> str:
-    return cut(one_line(key), _KEY_CELLS)

@@ -99,7 +99,7 @@ def _create_database(folder: Path, database: Path, memories: Sequence[Row], bega
     rows = [Row(name, {"key": name, "value": value}, table="memory_meta") for name, value in model.items()]
     for alias in AGENTS:
         name = _agent_id(alias)
-        rows.append(Row(name, {"id": name, "alias": alias, "created_at": began}, None, alias, AGENT_ROWS))
+        rows.append(Row(name, {"id": name, "alias": alias, "created_at": began}, agent=alias, table=AGENT_ROWS))
     store = create_memory(MemoryConfig(data_install(folder, "the sample"), backend="sqlite", location=str(database)))
     require_database(store).create_from_rows("G4", [*rows, *memories], began)
 
@@ -127,7 +127,7 @@ def _memories(now: datetime) -> Iterator[Row]:
         }
         agent = text.get("agent", "default")
         values["agent_id"] = _agent_id(agent)
-        yield Row(str(values["id"]), values, None, agent)
+        yield Row(str(values["id"]), values, agent=agent)
 
 
 def _agent_id(alias: str) -> str:

@@ -19,6 +19,7 @@ from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, size_s
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.memory.entry import MemoryEntry
 
 TYPED_FROM = 11
 """A deletion of this many memories or more is confirmed by typing their number."""
@@ -30,6 +31,10 @@ _MASKED_CHARACTERS = 4000
 _LAST_TOKEN = re.compile(r"[A-Za-z0-9_\-./+=:@%~]+\Z")
 _LAST_TOKEN_CHARACTERS = 12
 _KEY_CELLS = 40
+_FIELDS = (
+    "key", "category", "session_id", "agent", "namespace", "importance", "pinned", "kind", "superseded_by",
+    "content",
+)  # fmt: skip
 _DONE: dict[Verb, tuple[str, str, str, str]] = {
     "store": ("Stored", "", "reverses that", "Nothing was stored."),
     "edit": ("Changed", "", "reverses that", "Nothing was changed."),
@@ -42,9 +47,7 @@ _DONE: dict[Verb, tuple[str, str, str, str]] = {
 }
 """By verb: its past tense, the preposition before `other`, the effect of undo, and the sentence for a count of 0."""
 _REVERSED: dict[Verb, str] = {"undo": "Undid", "redo": "Redid"}
-_THINGS = {
-    FILE: "file", OTHER_ROW: "row", AGENTS: "agent", EMBEDDING_CACHE: "cached vector",
-}  # fmt: skip
+_THINGS = {FILE: "file", OTHER_ROW: "row", AGENTS: "agent", EMBEDDING_CACHE: "cached vector"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,7 @@ class PurgePlan:
         return {} if self.filter is None else {"superseded_hidden": self.superseded_hidden}
 
     def sentences(self) -> tuple[str, str]:
-        """Say which categories the memories have (the largest ones, then the others together), and how old and
-        large they are."""
+        """Say which categories the memories have, the largest first, and how old and large they are."""
         categories = Counter(version.category for version in self.versions).most_common()
         named = [
             f"{cut(one_line(masked(name)), _MOST_CATEGORY_CELLS) or '(blank)'} {count:,}"
@@ -145,7 +147,7 @@ class Outcome:
     def report(self, undo: str = "", *, what: str = "", other: str = "") -> str:
         """Report everything in one line: deleted memories are in the trash, and a written memory is named."""
         if not what and self.row is not None:
-            what = cut(one_line(self.row.entry().key), _KEY_CELLS)
+            what = key_text(self.row.entry().key)
         is_removal = self.verb in ("forget", "purge") and self.count > 0
         done = self.trash_sentence(undo, what) if is_removal else self.headline(undo, other, what=what)
         return " ".join(self.sentences(done))
@@ -168,6 +170,11 @@ class Outcome:
         ]
 
 
+def changed_fields(old: MemoryEntry, new: MemoryEntry) -> list[str]:
+    """Return the names of the fields that differ, content last."""
+    return [name for name in _FIELDS if getattr(old, name) != getattr(new, name)]
+
+
 def undo_sentence(change: RowChange) -> str:
     """Say what an undo does to a row, for example 'comes back:  lang  "Prefers Rust"'; not truncated."""
     row = change.row
@@ -184,17 +191,17 @@ def undo_sentence(change: RowChange) -> str:
 def renaming_sentences(renamed: Mapping[str, str], most: int, *, is_plan: bool = False) -> list[str]:
     """Say which keys were replaced because they were taken: a sentence for each of the first, one for the rest."""
     becomes, come = ("becomes", "come") if is_plan else ("is now", "came")
-    named = [f"{_short(old)} {becomes} {_short(new)}." for old, new in islice(renamed.items(), most)]
+    named = [f"{key_text(old)} {becomes} {key_text(new)}." for old, new in islice(renamed.items(), most)]
     return named + ([f"{len(renamed) - most:,} more {come} under other keys."] if len(renamed) > most else [])
 
 
-def _short(key: str) -> str:
+def key_text(key: str) -> str:
+    """Shorten a key for a sentence."""
     return cut(one_line(key), _KEY_CELLS) or "(no key)"
 
 
 def excerpt_of(content: str, *, is_cut: bool = False) -> str:
-    """Return the beginning of a content on one line, secrets masked, control characters included. `is_cut` says that
-    `content` is not complete."""
+    """Return the start of a content on one line, secrets masked, control characters included; `is_cut` if incomplete."""
     head = masked(content[:_MASKED_CHARACTERS])
     if is_cut or len(content) > _MASKED_CHARACTERS:
         # The last word may be a truncated secret.

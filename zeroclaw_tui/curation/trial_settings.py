@@ -180,7 +180,7 @@ SETTINGS: tuple[TrialSetting, ...] = (
     _config_setting("search mode", "settings.search_mode", "search_mode"),
     TrialSetting("limit", "request.limit",
             "How many memories are recalled. ZeroClaw uses 5, unless an embedded agent's profile sets another.",
-            Range(1, 1, _MOST_RECALLED, True)),
+            Range(1, 1, _MOST_RECALLED, is_whole=True)),
     TrialSetting("scoring profile", "profile.version",
             "The ZeroClaw version whose scoring rules apply. Press enter to see all."),
     TrialSetting("session", "request.session_id",

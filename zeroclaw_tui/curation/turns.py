@@ -382,15 +382,15 @@ async def compare(library: Library, turn: Turn) -> ComparedTurn:
         return ComparedTurn(turn, trial, why_not_equal=prompt.result.lacks_vector_because)
     predicted = mask_like_trace(prompt.text)
     if prompt.result.not_read_because is not None or turn.sent is None:
-        return ComparedTurn(turn, trial, predicted, None, prompt.result.not_read_because or turn.why_not_sent)
+        return ComparedTurn(turn, trial, predicted, why_not_equal=prompt.result.not_read_because or turn.why_not_sent)
     sent, recalled = keys_of_block(turn.sent), keys_of_block(predicted)
     if sorted(sent) == sorted(recalled):
         return ComparedTurn(turn, trial, predicted, equal=True)
     if changed := await _changed_since(library, turn, {*sent, *recalled}):
-        return ComparedTurn(turn, trial, predicted, None, "changed since", changed)
+        return ComparedTurn(turn, trial, predicted, why_not_equal="changed since", changed_since=changed)
     only_sent, only_predicted = len({*sent} - {*recalled}), len({*recalled} - {*sent})
     difference = f"{only_sent:,} sent and not predicted, {only_predicted:,} predicted and not sent."
-    return ComparedTurn(turn, trial, predicted, False, difference)
+    return ComparedTurn(turn, trial, predicted, equal=False, why_not_equal=difference)
 
 
 def trial_of_turn(library: Library, turn: Turn) -> Trial:

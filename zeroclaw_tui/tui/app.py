@@ -272,7 +272,7 @@ class InspectorApp(TypeAhead[int]):
             if any(getattr(screen, "has_unsaved_text", False) for screen in self.screen_stack):
                 from zeroclaw_tui.tui.dialogs import Dialog, yes_or_no
 
-                question = yes_or_no("Quit without saving your changes?", None, "Quit and discard")
+                question = yes_or_no("Quit without saving your changes?", "Quit and discard")
                 if not await self.push_screen_wait(question):
                     return
                 for screen in self.screen_stack:

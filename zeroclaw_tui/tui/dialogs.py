@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
 DIALOG_CSS = Path(__file__).with_name("dialogs.tcss")
 """The styles of all dialogs, also of subclasses in other modules."""
-_FIELDS = (
-    "key", "category", "session_id", "namespace", "importance", "pinned", "kind", "superseded_by", "agent",
-)  # fmt: skip
 _MAX_VALUE = 80
 _MAX_LINES, _SAME_SHOWN = 6, 30
 """The maximum lines of a diff in a question, and the characters shown before the first change of a line."""
@@ -207,7 +204,7 @@ class Question(Dialog[Value]):
         return lines
 
 
-def yes_or_no(title: str, body: Content | None, yes: str) -> Question[bool]:
+def yes_or_no(title: str, yes: str, body: Content | None = None) -> Question[bool]:
     """A question with two answers: True for yes, None for cancel."""
     return Question(title, body, "Cancel", [Answer("y", yes, True)])
 
@@ -218,7 +215,7 @@ def confirmation(title: str, body: Content | None, count: int, verb: str) -> Dia
 
     if count >= TYPED_FROM:
         return typed_confirmation(title, body, f"{count:,}", verb)
-    return yes_or_no(title, body, verb.capitalize())
+    return yes_or_no(title, verb.capitalize(), body)
 
 
 def choice(title: str, answers: Sequence[Answer[Value]], current: Value | None = None) -> Question[Value]:
@@ -259,10 +256,12 @@ def review_question(change: SettingChange, effect: str = "") -> Question[bool]:
 
 def field_changes(old: MemoryEntry, new: MemoryEntry) -> list[tuple[str, str, str]]:
     """The changed fields except the content: name, old value and new value."""
+    from zeroclaw_tui.curation.outcome import changed_fields
+
     return [
         (name.removesuffix("_id").replace("_", " "), _field_text(getattr(old, name)), _field_text(getattr(new, name)))
-        for name in _FIELDS
-        if getattr(old, name) != getattr(new, name)
+        for name in changed_fields(old, new)
+        if name != "content"
     ]
 
 

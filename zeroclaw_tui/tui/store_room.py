@@ -209,7 +209,7 @@ class StoreRoom(Room[bool]):
             return True
         title = f"{way.capitalize()}: {change.title}, {time_here(change.at)}?"
         body = None if is_ours else Content("It was made in an earlier session, or by another program.")
-        return await self.app.push_screen_wait(yes_or_no(title, body, way.capitalize())) is True
+        return await self.app.push_screen_wait(yes_or_no(title, way.capitalize(), body)) is True
 
     async def run_change(self, sentence: str, total: int, work: Work[Outcome]) -> Outcome:
         """Run a confirmed change, with a progress bar if it takes long; `total` is in rows, 0 if unknown."""

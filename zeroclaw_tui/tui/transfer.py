@@ -66,7 +66,7 @@ async def export_view(app: App[Any], library: Library, view: View, now: datetime
     vectors = values.get("vectors") == "yes" and how == "jsonl"
     exists = await asyncio.to_thread(path.exists)
     body = Content(f"{safe_text(str(path))} already exists. Its content will be lost.")
-    if exists and not await app.push_screen_wait(yes_or_no("Replace this file?", body, "Replace")):
+    if exists and not await app.push_screen_wait(yes_or_no("Replace this file?", "Replace", body)):
         return None
     export = partial(export_file, library, chosen, path, how, vectors=vectors, overwrite=exists)
     done = await with_progress(app, f"Exporting {counted(count)}", count, patience, export)
@@ -160,7 +160,7 @@ async def make_from_snapshot(
         *((f"\n\n{_line(sentence)}", MUTED) for sentence in plan.notes),
         ("\n\nThe snapshot is not changed.", MUTED),
     )
-    question = yes_or_no("Create the database from the snapshot?", body, "Create")
+    question = yes_or_no("Create the database from the snapshot?", "Create", body)
     if await app.push_screen_wait(question):
         # In a separate worker that asks nothing, so that quitting can wait for it.
         app.run_worker(_make(app, target, plan, then), group="make-store")

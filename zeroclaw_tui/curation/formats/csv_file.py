@@ -82,7 +82,7 @@ def _row(cells: dict[str, str], lost: Counter[str]) -> Row:
                 values[COLUMNS[name]] = stated(name, json.loads(cell.lower()) if name in _JSON else cell)
             except ValueError:
                 lost[f"{name} that cannot be read"] += 1
-    return Row(cells.get("id", ""), values, None, cells.get("agent") or None)
+    return Row(cells.get("id", ""), values, agent=cells.get("agent") or None)
 
 
 def _cell(name: str, row: Row) -> str:

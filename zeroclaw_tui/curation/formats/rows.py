@@ -33,7 +33,7 @@ def memory_row(key: str, content: str, category: str | None, *, agent: str | Non
     for name, value in values.items():
         if value not in (None, ""):
             stated[name] = unicode_text(value) if isinstance(value, str) else value
-    return Row("", stated, None, unicode_text(agent) if agent else None)
+    return Row("", stated, agent=unicode_text(agent) if agent else None)
 
 
 def distinct(rows: Iterable[Row], lost: Counter[str]) -> Iterator[Row]:
@@ -42,7 +42,7 @@ def distinct(rows: Iterable[Row], lost: Counter[str]) -> Iterator[Row]:
     for row in rows:
         content = digest(str(row.values["content"]))
         if seen.get((row.agent, row.key), content) != content:
-            row = Row("", {**row.values, "key": f"{row.key}_{content}"}, None, row.agent)
+            row = Row("", {**row.values, "key": f"{row.key}_{content}"}, agent=row.agent)
         if (row.agent, row.key) in seen:
             lost[TWICE] += 1
         else:

@@ -91,7 +91,7 @@ async def find_copies(library: Library, contents: Sequence[str]) -> list[TextPla
     wanted = _long(contents)
     copies = (await scan_files(library, TextMatcher(wanted), everything=False)).places if wanted else []
     if contents and forwards_writes(library.config.backend, library.config.zeroclaw_backend):
-        copies.append(TextPlace("lucid", "lucid", None, why=_LUCID))
+        copies.append(TextPlace("lucid", "lucid", why=_LUCID))
     return copies
 
 

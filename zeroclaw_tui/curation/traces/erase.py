@@ -187,9 +187,9 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
             remaining = await _memories(library, matcher, frozenset())
             scan.places += [TextPlace("store", location, len(remaining), can_clean=True)] if remaining else []
         except InspectorError as error:
-            scan.places.append(TextPlace("store", location, None, why=str(error)))
+            scan.places.append(TextPlace("store", location, why=str(error)))
     if memory.about.keeps_deleted is not None:
-        scan.skipped.append(TextPlace("store", location, None, why=memory.about.keeps_deleted))
+        scan.skipped.append(TextPlace("store", location, why=memory.about.keeps_deleted))
     return _report(library, plan, scan, reasons)
 
 
@@ -264,7 +264,7 @@ def _report(library: Library, plan: ErasePlan, scan: Scan, reasons: Mapping[str,
     ]
     still = {place.place: place.count for place in left}
     # The index of a database that could not be rewritten still has the words.
-    left += [TextPlace("file", path, None, why=why) for path, why in reasons.items() if path not in still]
+    left += [TextPlace("file", path, why=why) for path, why in reasons.items() if path not in still]
 
     def is_erased(place: TextPlace) -> bool:
         count = still.get(place.place, 0)

@@ -72,7 +72,7 @@ class TextPlace:
 
     kind: str
     place: str
-    count: int | None
+    count: int | None = None
     can_clean: bool = False
     why: str = ""
     file: PlacedFile | None = None
@@ -264,9 +264,9 @@ async def scan_files(library: Library, matcher: TextMatcher, *, everything: bool
             except (OSError, InspectorError) as error:
                 count, why = 0, unread_sentence(error)
             if why == _PACKED:
-                scan.skipped.append(TextPlace(place.kind, name, None, why=why))
+                scan.skipped.append(TextPlace(place.kind, name, why=why))
             elif why:
-                scan.places.append(TextPlace(place.kind, name, None, why=f"{why} It may contain the text."))
+                scan.places.append(TextPlace(place.kind, name, why=f"{why} It may contain the text."))
             elif count and everything:
                 stays = place.stays or (place.kind == "store" and library.read_only_because) or ""
                 why = stays or (_LINES if file.form == "notes" else "")
@@ -274,7 +274,7 @@ async def scan_files(library: Library, matcher: TextMatcher, *, everything: bool
             elif count:
                 remark = f"{place.remark} {matcher.remark}".rstrip()
                 scan.places.append(TextPlace(place.kind, name, count, place.can_clean, remark, file, matcher))
-        scan.places += [TextPlace("folder", str(folder), None, why=why) for folder, why in found.unread.items()]
+        scan.places += [TextPlace("folder", str(folder), why=why) for folder, why in found.unread.items()]
 
     await task.run(search)
     return scan

@@ -265,7 +265,7 @@ class Comparison:
         values = {name: value for name, value in row.values.items() if name not in OF_THE_STORE}
         if not is_line(row) and not values.get("created_at"):
             values["created_at"] = self.now
-        return Row("", values, None, self.incoming.owner or row.agent)
+        return Row("", values, agent=self.incoming.owner or row.agent)
 
     def _completed(self, row: Row) -> Row:
         """Complete a memory with the values that the store requires."""
@@ -406,7 +406,7 @@ def lost_fields(row: Row, stored: Row) -> Iterator[str]:
 
 def _with_key(row: Row, key: str) -> Row:
     new_id = _new_id(row.agent, key, row.values["content"])
-    return Row(new_id, {**row.values, "id": new_id, "key": key}, None, row.agent)
+    return Row(new_id, {**row.values, "id": new_id, "key": key}, agent=row.agent)
 
 
 def _new_id(owner: str | None, *facts: Value) -> str:

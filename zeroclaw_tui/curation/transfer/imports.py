@@ -52,9 +52,9 @@ class Format:
 FORMATS = {
     found.name: found
     for found in (
-        Format("jsonl", "an export in JSON Lines", jsonl.sniff, jsonl.read, True),
-        Format("csv", "a table", csv_file.sniff, csv_file.read, True),
-        Format("snapshot", "a snapshot of ZeroClaw", snapshot.sniff, snapshot.read, True),
+        Format("jsonl", "an export in JSON Lines", jsonl.sniff, jsonl.read, is_ours=True),
+        Format("csv", "a table", csv_file.sniff, csv_file.read, is_ours=True),
+        Format("snapshot", "a snapshot of ZeroClaw", snapshot.sniff, snapshot.read, is_ours=True),
         Format("claude", "Claude Code", notes.sniff_claude, notes.read_claude),
         Format("openclaw", "OpenClaw", notes.sniff_openclaw, notes.read_openclaw),
         Format("mcp", "the MCP server “memory”", json_files.sniff_mcp, json_files.read_mcp),

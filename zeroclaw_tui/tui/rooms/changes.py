@@ -221,7 +221,7 @@ class ChangesRoom(Listing, StoreRoom):
         if isinstance(line, Version) and change.count > 1:
             body = Content.styled(f"{counted(change.count)}, changed {time_here(change.at)}.", MUTED)
             verb = way.capitalize()
-            question = yes_or_no(f"{verb} the whole change: {change.title}?", body, verb)
+            question = yes_or_no(f"{verb} the whole change: {change.title}?", verb, body)
             if not await self.app.push_screen_wait(question):
                 return
         await self.reverse(library, way, change.number)

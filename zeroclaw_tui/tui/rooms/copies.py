@@ -31,7 +31,7 @@ async def clean(app: App[Any], library: Library, copies: Sequence[TextPlace], pa
     if not chosen:
         await app.push_screen_wait(Page(title, body))
         return None
-    if not await app.push_screen_wait(yes_or_no(title, body, f"Clean {counted(len(chosen), 'place')}")):
+    if not await app.push_screen_wait(yes_or_no(title, f"Clean {counted(len(chosen), 'place')}", body)):
         return None
 
     outcome = await with_progress(app, "Cleaning …", 0, patience, lambda on_progress: clean_copies(library, chosen))

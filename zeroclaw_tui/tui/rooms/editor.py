@@ -185,8 +185,7 @@ class EditorScreen(Dialog[Outcome]):
     def action_step_out(self) -> None:
         """Close, but ask first if there is unsaved text."""
         if self.has_unsaved_text:
-            question = yes_or_no("Discard your changes?", None, "Discard")
-            self.app.push_screen(question, self._discard)
+            self.app.push_screen(yes_or_no("Discard your changes?", "Discard"), self._discard)
         else:
             self.dismiss(None)
 

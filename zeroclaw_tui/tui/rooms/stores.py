@@ -153,7 +153,7 @@ class StoresRoom(Listing, Room["Candidate | None"]):
             f"{clean(candidate.location)}\nDATABASE_URL names this database, but many programs read that variable. "
             "Allow changes only if ZeroClaw stores its memories there."
         )
-        question = yes_or_no("Is this ZeroClaw's database?", body, "Allow changes")
+        question = yes_or_no("Is this ZeroClaw's database?", "Allow changes", body)
         if await self.app.push_screen_wait(question):
             self.dismiss(await asyncio.to_thread(candidate.confirmed))
 

@@ -125,7 +125,7 @@ class Health(UpkeepTab):
             steps = [f"{number}. {safe_line(with_tilde(step))}" for number, step in enumerate(finding.repair_steps, 1)]
             body = Content("\n".join((safe_line(with_tilde(finding.risk_sentence)), "", *steps)).strip())
             # Asks before the change begins, because quitting waits for the repair, which must not ask.
-            question = yes_or_no(f"{finding.repair.capitalize()}?", body, "Repair")
+            question = yes_or_no(f"{finding.repair.capitalize()}?", "Repair", body)
             repair = partial(self._repair, finding=finding)
             self.app.push_screen(question, lambda yes: self.room.begin(repair, group="doctor-write") if yes else None)
 
@@ -141,7 +141,7 @@ class Health(UpkeepTab):
             return
         stop = "You can stop and continue at any time. Finished embeddings are saved."
         body = Content("\n".join((*map(safe_line, plan.sentences()), "", stop)))
-        question = yes_or_no(f"Create {counted(plan.count, 'embedding')}?", body, "Create")
+        question = yes_or_no(f"Create {counted(plan.count, 'embedding')}?", "Create", body)
         if not await self.app.push_screen_wait(question):
             return
         if library.memory.about.path is not None:

@@ -163,7 +163,7 @@ class Hygiene(UpkeepTab):
             ("\n\nDeleted memories and files go to the trash. Press u to undo. ZeroClaw then waits ", MUTED),
             (f"{INTERVAL_HOURS} hours before its next run.", MUTED),
         )
-        if await self.app.push_screen_wait(yes_or_no("Run hygiene now?", body, "Run")):
+        if await self.app.push_screen_wait(yes_or_no("Run hygiene now?", "Run", body)):
 
             def report(outcome: Outcome) -> str:
                 return " ".join([*run_sentences(outcome, included, "u"), *map(one_line, outcome.notes[:1])])

@@ -21,7 +21,7 @@ from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.commands import Command, changing, inform, mark_commands
-from zeroclaw_tui.tui.dialogs import Answer, Question
+from zeroclaw_tui.tui.dialogs import Question, yes_or_no
 from zeroclaw_tui.tui.format import safe_line, safe_text
 from zeroclaw_tui.tui.rooms.listing import UpkeepTab
 from zeroclaw_tui.tui.store_room import key_text
@@ -139,6 +139,5 @@ def _beginning(difference: Difference) -> str:
 def _write_question(plan: SnapshotPlan) -> Question[bool]:
     """Ask before writing; says what is written, replaced and lost."""
     sentences = [str(plan.file), *plan.sentences(), "", "Press u to undo."]
-    answer = Answer("y", "Write", True)
     title = f"Write {counted(plan.count)} to {one_line(plan.file.name)}?"
-    return Question(title, Content(safe_text("\n".join(sentences))), "Cancel", [answer])
+    return yes_or_no(title, "Write", Content(safe_text("\n".join(sentences))))
