@@ -222,7 +222,7 @@ class Trash:
         return len(found) + len(named), sorted({one for one in found.values() if one is not None}, reverse=True)
 
     async def erase(self, contains: Callable[[Row], bool], names: Callable[[str], bool]) -> None:
-        """Permanently delete the changes of any store that `contains` selects, and the summaries that `names` selects."""
+        """Erase the changes of any store that `contains` selects, and the summaries that `names` selects."""
 
         def delete(connection: sqlite3.Connection) -> None:
             found, named = self._texts(connection, contains, names)

@@ -201,7 +201,7 @@ def key_text(key: str) -> str:
 
 
 def excerpt_of(content: str, *, is_cut: bool = False) -> str:
-    """Return the start of a content on one line, secrets masked, control characters included; `is_cut` if incomplete."""
+    """Return a content's start on one line, secrets masked, control characters included; `is_cut` if incomplete."""
     head = masked(content[:_MASKED_CHARACTERS])
     if is_cut or len(content) > _MASKED_CHARACTERS:
         # The last word may be a truncated secret.
