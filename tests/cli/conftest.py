@@ -60,7 +60,7 @@ def onboard(run: Command, tmp_path: Path) -> Command:
 @pytest.fixture
 def memory(run: Command, install: Path) -> Command:
     """Run `zeroclaw memory ...` on the small install."""
-    return lambda *arguments, **more: run("memory", "--config-dir", str(install), *arguments, **more)
+    return lambda *arguments, **more: run("memory", *arguments, **{"ZEROCLAW_CONFIG_DIR": str(install)} | more)
 
 
 ROWS = (

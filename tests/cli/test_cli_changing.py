@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -216,10 +217,13 @@ def test_changes_are_checkpointed_unless_another_program_has_the_database_open(
 def test_the_trash_of_a_database_without_install_is_in_the_home_folder(
     run: Command, brain: Brain, tmp_path: Path
 ) -> None:
-    lone = tmp_path / "copy.db"
+    lone = tmp_path / "a copy.db"
     brain.path.rename(lone)
-    assert run("memory", "forget", "pet", "--yes", "--location", str(lone)).code == 0
+    forgotten = run("memory", "forget", "pet", "--yes", "--location", str(lone))
+    assert forgotten.code == 0
     assert [path.name for path in Path.home().rglob("trash.db")] == ["trash.db"]
     assert list(tmp_path.glob("*trash*")) == []
-    assert run("memory", "undo", "--yes", "--location", str(lone)).code == 0
+    # The printed command opens the same store.
+    _, *undo = shlex.split(forgotten.out.split("`")[1])
+    assert run(*undo, "--yes").code == 0
     assert run("memory", "get", "pet", "--location", str(lone)).code == 0

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import Brain, Command
+from support.installs import make_install
 from support.rmem_file import create_milas_store
 from support.terminal import Terminal
 
@@ -321,3 +322,12 @@ def test_passwords_are_masked_in_every_report_of_a_change(memory: Command) -> No
     assert [each.code for each in shown] == [0] * len(shown)
     assert not [each.out for each in shown if password in each.out]
     assert sum("••••" in each.out for each in shown) >= 3
+
+
+def test_markdown_notes_are_copied_to_the_new_backend_of_the_config(run: Command, tmp_path: Path) -> None:
+    config = {"ZEROCLAW_CONFIG_DIR": str(make_install(tmp_path / "new", None, backend="sqlite").config_dir)}
+    assert run("memory", "store", "pet", "Cat named Mio", "--backend", "markdown", **config).code == 0
+    listed = run("memory", "list", **config)
+    assert (listed.code, "has Markdown notes: --backend markdown opens them." in listed.err) == (0, True)
+    assert run("memory", "copy", "--backend", "markdown", "--to", "sqlite", "--yes", **config).code == 0
+    assert run("memory", "get", "pet", **config).out.endswith("Cat named Mio\n")

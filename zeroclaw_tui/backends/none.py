@@ -39,7 +39,8 @@ class NoneMemory(RowMemory):
             place = one_line(theirs.location)
             nothing = f", nor a place for them in {place}" if is_url(place) else f": {place} is not there"
             notice = Notice(f"No memories yet{nothing}. ZeroClaw makes it at its first start; {MAKES_STORE}")
-            self.about = self.about._replace(location=theirs.location, identity=theirs.identity, notices=(notice,))
+            shown = (notice, *theirs.notices)
+            self.about = self.about._replace(location=theirs.location, identity=theirs.identity, notices=shown)
             return
         nothing = 'Nothing is stored: the backend "none" keeps nothing.'
         more = _TURN_ON if in_use == "none" else f"ZeroClaw itself uses {in_use} here."

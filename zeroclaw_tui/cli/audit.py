@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.cli import options, output, plans
 from zeroclaw_tui.cli.edits import remove_planned
 from zeroclaw_tui.cli.options import one_of, option
-from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, Line, Styled
+from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, Line, Styled, runnable
 from zeroclaw_tui.cli.verbs import verb
-from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.text import counted, cut, one_line, size_shown
+from zeroclaw_tui.memory.text import counted, cut, one_line, shell_word, size_shown
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.clean_up import CleanUpReport, Finding, FindingKind, Sample
@@ -70,7 +69,7 @@ async def audit(library: Library, args: argparse.Namespace) -> int:
         versions = {version.handle: version for finding in findings for version in finding.versions}
         return await remove_planned(library, args, PurgePlan(tuple(versions.values())), "purge")
     found = {**output.place_of(library), **report.as_json(kinds, args.limit)}
-    return output.print_result(args, found, _report_lines(library, report, findings, args.limit))
+    return output.print_result(args, found, _report_lines(library, report, findings, args))
 
 
 def _kinds(args: argparse.Namespace) -> list[FindingKind]:
@@ -85,15 +84,21 @@ def _kinds(args: argparse.Namespace) -> list[FindingKind]:
     return [kind for kind in clean_up.KINDS if kind.replace(" ", "-") in kinds]
 
 
-def _report_lines(library: Library, report: CleanUpReport, findings: Sequence[Finding], limit: int) -> Iterator[Line]:
+def _report_lines(
+    library: Library, report: CleanUpReport, findings: Sequence[Finding], args: argparse.Namespace
+) -> Iterator[Line]:
     """Yield the totals, then each finding with its first memories and the command to fix it."""
     yield Styled(report.headline(), BOLD)
     yield Styled(f"{library.memory.name} · {one_line(library.memory.about.location)}", DIM)
     if not findings:
         yield "No findings." if report.rows else "This store has no memories yet."
+    agents = "".join(f" --agent {shell_word(agent)}" for agent in options.agent_names(args))
     for finding in findings:
         yield ()
-        yield from _finding_lines(finding, limit)
+        yield from _finding_lines(finding, args.limit)
+        what, way = ("Merging", "--merge") if finding.groups else ("Deleting them", "--purge")
+        command = f"`zeroclaw memory audit --only {finding.kind.replace(' ', '-')} {way}{agents}`"
+        yield Styled(runnable(f"  {what}: {command}"), DIM)
 
 
 def _finding_lines(finding: Finding, limit: int) -> Iterator[Line]:
@@ -109,9 +114,6 @@ def _finding_lines(finding: Finding, limit: int) -> Iterator[Line]:
     yield from output.table(rows, indent="  ") if rows else ()
     if finding.count > len(shown):
         yield Styled(f"  … {finding.count - len(shown):,} more. Show them with --limit N or --json", DIM)
-    what, way = ("Merging", "--merge") if finding.groups else ("Deleting them", "--purge")
-    command = f"`zeroclaw memory audit --only {finding.kind.replace(' ', '-')} {way}`"
-    yield Styled(runnable(f"  {what}: {command}"), DIM)
 
 
 def _key(sample: Sample) -> str:

@@ -9,9 +9,21 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.cli import plans
 from zeroclaw_tui.cli.health import store_place
 from zeroclaw_tui.cli.options import DRY_RUN, one_of, option
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled, note, notes, place_of, write_lines
+from zeroclaw_tui.cli.output import (
+    BOLD,
+    DIM,
+    GREEN,
+    RED,
+    YELLOW,
+    Line,
+    Styled,
+    note,
+    notes,
+    place_of,
+    runnable,
+    write_lines,
+)
 from zeroclaw_tui.cli.verbs import verb
-from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.memory.errors import DONE, NOT_REACHABLE, REFUSED, InspectorError, Unreadable, UsageError
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 

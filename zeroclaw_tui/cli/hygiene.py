@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli import output, plans
 from zeroclaw_tui.cli.options import DRY_RUN, option, parse_time
-from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled
+from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled, runnable
 from zeroclaw_tui.cli.verbs import verb
-from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.memory.days import absolute_time, date_shown, moment
 from zeroclaw_tui.memory.errors import DONE, REFUSED, UsageError
 from zeroclaw_tui.memory.text import counted, one_line, size_shown

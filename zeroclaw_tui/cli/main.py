@@ -52,6 +52,10 @@ def zeroclaw() -> int:
 def _run(run: Callable[[Sequence[str]], int], program: str) -> int:
     """Run a program, and turn every failure into a sentence and an exit code."""
     sys.excepthook = _one_sentence(program)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # The shell closed the stream: `>&-`.
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
     # Tests replace stdout by another stream.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")

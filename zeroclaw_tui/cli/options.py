@@ -186,6 +186,17 @@ def open_options(args: argparse.Namespace) -> OpenOptions:
     )
 
 
+def store_options(args: argparse.Namespace) -> str:
+    """The given options that name the store, for a shell; "URL" stands for a URL with a password."""
+    from zeroclaw_tui.memory.text import mask_secrets, shell_word
+
+    named = {name: getattr(args, name[2:].replace("-", "_")) for name, _, _ in _OPENING if name != "--profile"}
+    shown = {
+        name: "URL" if mask_secrets(value) != value else shell_word(value) for name, value in named.items() if value
+    }
+    return " ".join(f"{name} {value}" for name, value in shown.items())
+
+
 def agent_names(args: argparse.Namespace) -> tuple[str, ...]:
     """The agents in the arguments; the inspector accepts one."""
     named = args.agent or []

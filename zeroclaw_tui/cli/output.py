@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
@@ -21,6 +22,8 @@ NOTHING = "–"
 WIDTH_IN_A_PIPE = 120
 _LEAST_ROOM = 10
 _IN_ONE_LINE = str.maketrans({"\n": "␊", "\t": "␉"})
+_COMMAND_ON_STORE = r"`(zeroclaw memory (?!help )(?![^`]*--(?:help|location|config-dir)\b)[^`]+)`"
+_options_of_store = ""
 _CONTROLS_IN_JSON = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 """Escapes of control characters that are valid in JSON but may control a terminal."""
 _NAMED_STYLES = {
@@ -78,9 +81,22 @@ def place_of(library: Library) -> dict[str, str]:
 
 def error_as_json(title: str, message: str, hint: str, exit_code: int, **details: Any) -> dict[str, Any]:
     """The value of "error" in a document; stderr has the same text."""
-    from zeroclaw_tui.config.real_binary import runnable
-
     return {"title": title, "message": runnable(message), "hint": runnable(hint), "exit_code": exit_code, **details}
+
+
+def name_store(options: str) -> None:
+    """Set the options that commands in later sentences need to open the same store."""
+    global _options_of_store
+    _options_of_store = options
+
+
+def runnable(text: str) -> str:
+    """Make our commands in backquotes in a sentence run as printed, on the store that this command opened."""
+    from zeroclaw_tui.config import real_binary
+
+    if _options_of_store:
+        text = re.sub(_COMMAND_ON_STORE, lambda found: f"`{found[1]} {_options_of_store}`", text)
+    return real_binary.runnable(text)
 
 
 def write_lines(lines: Iterable[Line], to: TextIO | None = None) -> None:
@@ -102,8 +118,6 @@ def styled_by_name(lines: Iterable[Sequence[tuple[str, str]]]) -> list[Line]:
 
 def note(text: str) -> None:
     """Print a note on stderr."""
-    from zeroclaw_tui.config.real_binary import runnable
-
     sys.stdout.flush()
     write_lines(runnable(text).split("\n"), sys.stderr)
 

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zeroclaw_tui.cli import output
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, YELLOW, Line, Styled
-from zeroclaw_tui.config.real_binary import runnable
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, YELLOW, Line, Styled, runnable
 from zeroclaw_tui.curation.outcome import PurgePlan, changed_fields, renaming_sentences, superseded_sentence
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, Refused, UsageError
@@ -247,7 +246,7 @@ def superseded_lines(plan: PurgePlan, verb: str) -> list[Line]:
     """Say how many memories stay only because they are superseded; no line if there are none."""
     way = "`zeroclaw memory purge --superseded only` takes" if verb == "clear" else "--superseded show takes"
     sentence = superseded_sentence(plan.superseded_hidden, way)
-    return [Styled(f"  {sentence}", YELLOW)] if sentence else []
+    return [Styled(runnable(f"  {sentence}"), YELLOW)] if sentence else []
 
 
 class Copies(NamedTuple):

@@ -356,7 +356,8 @@ def _explanation_lines(explanation: Explanation) -> Iterator[Line]:
     yield Styled(_explanation_header(explanation), DIM)
     yield ()
     for line in explanation.lines(_wrapped, output.width()):
-        yield tuple(Styled(text, _LOOKS[look]) for text, look in line)
+        # A suggestion begins with its key in the inspector, which a shell does not have.
+        yield tuple(Styled("→ " if look == "key" else text, _LOOKS[look]) for text, look in line)
 
 
 def _explanation_header(explanation: Explanation) -> str:
@@ -373,7 +374,7 @@ def _explanation_header(explanation: Explanation) -> str:
 def _wrapped(text: str, room: int) -> list[str]:
     import textwrap
 
-    return textwrap.wrap(one_line(text), max(20, room), break_on_hyphens=False) or [""]
+    return textwrap.wrap(text, max(20, room), break_on_hyphens=False) or [""]
 
 
 @verb(

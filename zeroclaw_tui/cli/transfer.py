@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from zeroclaw_tui.cli import options, output, plans
 from zeroclaw_tui.cli.options import option
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, runnable
 from zeroclaw_tui.cli.verbs import CHANGED, verb
-from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.curation.outcome import renaming_sentences, superseded_sentence
 from zeroclaw_tui.memory.errors import DONE, REFUSED, InspectorError, NotReachable, Refused, UsageError
 from zeroclaw_tui.memory.text import (

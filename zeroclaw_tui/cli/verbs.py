@@ -20,9 +20,10 @@ from zeroclaw_tui.cli.options import (
     first_word,
     open_options,
     option,
+    store_options,
     suggest,
 )
-from zeroclaw_tui.cli.output import note, notes, print_result
+from zeroclaw_tui.cli.output import name_store, note, notes, print_result
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 
@@ -263,6 +264,7 @@ async def _run(args: argparse.Namespace) -> int:
             note(f"zeroclaw: ZeroClaw {profile.newer} is unknown; {rules}.")
     if called.opens == "nothing":
         return await called.run(None, args)
+    name_store(store_options(args))
     configs = configs_for(open_options(args))
     _print_choice(configs)
     notes(configs[0].warnings_about(*called.concerns))

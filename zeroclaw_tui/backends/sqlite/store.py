@@ -82,13 +82,15 @@ class SqliteMemory(SqlMemory):
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> SqliteMemory:
-        """Use the brain.db of an install. Raises Unreadable if it is missing but the install has Markdown notes."""
-        if not (config.location or exists(config.database)) and has_markdown(config.install.root):
-            raise Unreadable(
-                f"There is no database {config.database}.",
-                hint=f"{config.install.root} has Markdown notes: --backend markdown opens them.",
-            )
-        return SqliteMemory(config.database, read_only=config.read_only)
+        """Use the brain.db of an install. Raises Unreadable if there are Markdown notes, but no brain.db or config."""
+        memory, install = SqliteMemory(config.database, read_only=config.read_only), config.install
+        if config.location or exists(config.database) or not has_markdown(install.root):
+            return memory
+        hint = f"{install.root} has Markdown notes: --backend markdown opens them."
+        if install.config_file is None or not exists(install.config_file):
+            raise Unreadable(f"There is no database {config.database}.", hint=hint)
+        memory.about = memory.about._replace(notices=(Notice(hint),))
+        return memory
 
     @property
     def schema(self) -> Schema:
