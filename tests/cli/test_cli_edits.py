@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import Brain, Command
+from support.installs import make_install
 
 
 def test_a_new_memory_is_stored_and_found(memory: Command) -> None:
@@ -150,3 +151,16 @@ def test_clear_prints_zeroclaws_words(memory: Command, brain: Brain) -> None:
     assert memory("clear", "--yes").out == "No memory entries found.\n"
     assert [memory("undo", "--yes").code for _ in range(3)] == [0, 0, 0]
     assert len(brain.keys()) == 9
+
+
+def test_in_markdown_a_key_names_only_the_line_stored_with_it(run: Command, tmp_path: Path) -> None:
+    notes = {"ZEROCLAW_CONFIG_DIR": str(make_install(tmp_path / "notes", None, backend="markdown").config_dir)}
+    for key, content in (("pet", "Cat named Mio"), ("food", "Ramen named after her pet"), ("tea", "Oolong")):
+        assert run("memory", "store", key, content, **notes).code == 0
+    for verb in (("forget", "named", "--yes"), ("purge", "named", "--yes"), ("edit", "Cat", "--content", "x")):
+        assert run("memory", *verb, **notes).code == 1
+    assert run("memory", "edit", "pet", "--content", "Dog named Rex", **notes).code == 0
+    assert run("memory", "forget", "tea", "--yes", **notes).code == 0
+    lines = [entry["content"] for entry in run("memory", "list", "--json", **notes).json["entries"]]
+    assert lines == ["**pet**: Dog named Rex", "**food**: Ramen named after her pet"]
+    assert run("memory", "get", "named", **notes).out.endswith("**pet**: Dog named Rex\n")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.memory.errors import NotFound, Refused, UsageError
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.entry import MemoryEntry
 
@@ -18,8 +19,13 @@ _HOW_TO_FIND = (
 )
 
 
-async def find_exact(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> Sequence[MemoryEntry]:
-    """Find the memories with exactly this key, id or both, owned by one of the agents; by any if none is given."""
+async def find_exact(
+    library: Library, key: str | None, id: str | None, agents: Sequence[str], *, like_zeroclaw: bool = False
+) -> Sequence[MemoryEntry]:
+    """Find the memories with exactly this key, id or both, owned by one of the agents; by any if none is given.
+
+    In Markdown, `like_zeroclaw` also finds the first line that contains the key, else only the line stored with it.
+    """
     from zeroclaw_tui.backends.lookup import entries_with_key, entry_with_id
 
     if key is None and id is None:
@@ -27,10 +33,27 @@ async def find_exact(library: Library, key: str | None, id: str | None, agents: 
     if key is None:
         found = [await entry_with_id(library.memory, id or "")]
     else:
-        # ZeroClaw's own `get` on Markdown also finds a memory whose text contains the key.
-        found = [*await entries_with_key(library.memory, key)] or [await library.memory.get(key)]
+        found = [*await entries_with_key(library.memory, key)]
+        if not found and like_zeroclaw:
+            found = [await library.memory.get(key)]
+        elif not found and library.memory.about.is_line_based:
+            found = [*await _lines_stored_as(library.memory, key, agents)]
     wanted = [entry for entry in found if entry is not None and (key is None or id in (None, entry.id))]
     return [entry for entry in wanted if not agents or entry.agent in agents]
+
+
+async def _lines_stored_as(memory: Memory, key: str, agents: Sequence[str]) -> Sequence[MemoryEntry]:
+    """Find the line of notes that `store` wrote for a key. Raises Refused for several."""
+    from zeroclaw_tui.backends.note_lines import line_of
+    from zeroclaw_tui.memory.query import ENTRIES, MemoryFilter, Query
+
+    start = line_of(key, "")
+    containing = await memory.rows(Query(ENTRIES, MemoryFilter(contains=start, agent=tuple(agents) or None)))
+    found = [entry for entry in containing if entry.content.startswith(start)]
+    if len(found) > 1:
+        keys = ", ".join(entry.key for entry in found)
+        raise Refused(f"Several lines begin with {start} {keys}.", hint="Pass the key of one of these lines.")
+    return found
 
 
 async def find_one(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> MemoryEntry:

@@ -105,6 +105,7 @@ async def store(library: Library, args: argparse.Namespace) -> int:
 async def edit(library: Library, args: argparse.Namespace) -> int:
     """Change a memory in place. Its document has "fields": the names of the changed fields."""
     from zeroclaw_tui.backends.lookup import row_with_id
+    from zeroclaw_tui.backends.note_lines import line_of
     from zeroclaw_tui.curation.changes import edit_memory
     from zeroclaw_tui.memory.change import Edit
 
@@ -113,11 +114,14 @@ async def edit(library: Library, args: argparse.Namespace) -> int:
         raise UsageError("Nothing to change.", hint="`zeroclaw memory edit --help` lists what can be changed.")
     plans.check_writable(library, args)
     _check_editable(library, changes)
-    if "content" in changes:
-        changes["content"] = options.read_text(args.content, "The content")
+    content = options.read_text(args.content, "The content") if "content" in changes else ""
     if "key" in changes:
         changes["key"] = options.check_utf_8(args.new_key, "The new key")
     entry = await find_one(library, args.key, args.id, options.agent_names(args))
+    if "content" in changes:
+        # In Markdown a key that was stored is in the line itself, and stays there.
+        is_in_line = args.key not in (None, entry.key)
+        changes["content"] = f"{line_of(args.key, '')} {content}" if is_in_line else content
     before = await row_with_id(library.memory, unique_name(entry))
     if before is None:
         raise not_found(args.key, args.id)

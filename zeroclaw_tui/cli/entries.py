@@ -205,7 +205,7 @@ async def find_like_zeroclaw(library: Library, args: argparse.Namespace, id: str
     Raises NotFound, and Refused for a key of several agents, or for several matches of a prefix with --json.
     """
     agents = options.agent_names(args)
-    found = await find_exact(library, args.key, id, agents)
+    found = await find_exact(library, args.key, id, agents, like_zeroclaw=args.verb == "get")
     if not found and args.key and id is None:
         found = await find_by_prefix(library, args.key, agents)
         if len({entry.key for entry in found}) > 1:

@@ -186,9 +186,14 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
 
 def _run_memory(own: Sequence[str]) -> int:
-    from zeroclaw_tui.cli.verbs import memory_arguments, memory_parser, run_verb, split_verb
+    from zeroclaw_tui.cli.options import first_word
+    from zeroclaw_tui.cli.verbs import memory_arguments, memory_parser, run_verb, split_verb, verbs_below
 
     if split_verb(own)[0] is None:
+        at = first_word(own)
+        if at is not None and not {"-h", "--help"} & set(own):
+            names = ", ".join(each.name for each in verbs_below(own[at]))
+            raise UsageError(f"`zeroclaw memory {own[at]}` is not a command.", hint=f"Commands: {names}.")
         memory_parser().parsed(own or ["--help"])
     return run_verb(memory_arguments(own))
 

@@ -197,9 +197,10 @@ async def trash_list(library: Library, args: argparse.Namespace) -> int:
     usage = await library.trash.usage()
     page = {"total": total, "offset": args.offset, "limit": args.limit, "usage": usage}
     found = {**output.place_of(library), **page, "entries": [_row_as_json(row) for row in rows]}
+    place = "store" if library.config.install.config_dir is None else "config dir"
     sizes = f"{size_shown(usage['bytes'])} of {size_shown(usage['bytes_kept'])}"
     stays = f"each stays for {usage['days_kept']} days"
-    about = f"{counted(usage['rows'])} in the trash of this config dir, {sizes}; {stays}."
+    about = f"{counted(usage['rows'])} in the trash of this {place}, {sizes}; {stays}."
     return output.print_result(args, found, [*_list_lines(rows, total, args), Styled(about, DIM)])
 
 
@@ -247,7 +248,8 @@ async def _numbers(library: Library, args: argparse.Namespace) -> list[int]:
         )
     found = list(dict.fromkeys(args.numbers)) or await library.trash.numbers(args.contains or "")
     if not found:
-        raise NotFound("The trash has no such memory.", hint="`zeroclaw memory trash list` shows what it has.")
+        problem = "The trash of this store is empty." if args.all else "The trash has no such memory."
+        raise NotFound(problem, hint="`zeroclaw memory trash list` shows what it has.")
     return found
 
 

@@ -107,7 +107,7 @@ Exit codes: 0 done, 1 not found, refused, answered no, or a check failed, 2
 wrong use or broken config, 3 store not reachable or locked, 127 no real
 zeroclaw on PATH, 130 interrupted."""
 
-_LISTED = "`zeroclaw memory` lists the commands."
+_LISTED = "`zeroclaw memory` lists the commands, `zeroclaw memory help` the help pages."
 _TRASH = "List, restore or permanently delete deleted memories"
 _LONGEST_SHOWN = 40
 CHANGED = (
@@ -314,6 +314,8 @@ async def _make(target: Target, args: argparse.Namespace) -> None:
         raise Refused("--read-only refuses every write.", hint="Leave it out.")
     library = await target.make()
     note(f"zeroclaw: There was no store yet; {one_line(library.memory.about.location)} has been created.")
+    # That it has no memories is true only until the command has run.
+    library.memory.about = library.memory.about._replace(notices=())
 
 
 def _print_choice(configs: Sequence[MemoryConfig]) -> None:

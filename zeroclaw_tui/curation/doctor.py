@@ -117,7 +117,7 @@ class DoctorReport(NamedTuple):
         counts = Counter(finding.risk for finding in self.findings)
         if counts["serious"] or counts["worth knowing"]:
             return f"{', '.join(f'{counts[risk]:,} {risk}' for risk in RISKS if counts[risk])}."
-        return f"No problems found: {counts['fine']:,} checks are fine." if counts["fine"] else "Nothing to check."
+        return f"No problems found: {are(counts['fine'], 'check')} fine." if counts["fine"] else "Nothing to check."
 
     def as_json(self) -> dict[str, Any]:
         findings = [finding.as_json() for finding in self.findings]
