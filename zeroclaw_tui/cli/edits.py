@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.journal_records import Verb
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.outcome import Outcome, PurgePlan
+    from zeroclaw_tui.curation.traces.search import TextPlace
     from zeroclaw_tui.memory.change import Row, Value
 
 
@@ -337,47 +338,61 @@ async def remove_planned(
     the deletion, and `lines` describe it below the plan; other copies are then not searched, because a copy stays.
     """
     from zeroclaw_tui.curation.changes import remove_memories
-    from zeroclaw_tui.curation.outcome import Outcome
     from zeroclaw_tui.curation.traces.copies import entries_of
 
-    is_clear, forever = verb == "clear", getattr(args, "forever", False)
     if not plan.count:
-        nothing = "No memory entries found." if is_clear else "Nothing matches."
-        document = plans.change_document(library, Outcome(verb, 0), dry_run=args.dry_run, **plan.as_json())
-        if not args.json:
-            output.write_lines(plans.superseded_lines(plan, verb), sys.stderr)
-        return plans.print_plan(args, [nothing], document)
+        return _print_nothing(library, args, plan, verb)
+    is_clear, forever = verb == "clear", getattr(args, "forever", False)
     if is_clear and key is None and not args.json:
         output.write_lines([f"Found {plan.count} entries in '{in_one_line(args.category or 'all categories')}'."])
+    found: tuple[TextPlace, ...] = ()
     if args.dry_run or not (args.yes or is_clear):
         found = () if remove is not None else await plans.copies_of_plan(library, plan)
         shown = [*await plans.plan_lines(library, plan, verb, forever=forever, copies=found), *lines]
     else:
-        found, shown = (), plans.superseded_lines(plan, verb)
+        shown = plans.superseded_lines(plan, verb)
     if args.dry_run:
-        entries = [plans.entry_summary(version) for version in plan.versions[: plans.MAX_ENTRIES]]
-        about = {"entries": entries, "copies": plans.Copies(found), **plan.as_json()}
-        document = plans.change_document(library, Outcome(verb, plan.count), dry_run=True, **about)
-        return plans.print_plan(args, shown, document)
+        return plans.print_plan(args, shown, _planned_document(library, plan, verb, found))
     if args.yes and not args.json:
         output.write_lines(shown, sys.stderr)
     if not args.yes and not _confirmed(plan, verb, key, shown, forever=forever):
         return REFUSED
-    # After a permanent deletion neither the store nor the trash has the texts.
-    texts: list[str] | None = None if remove is not None else []
-    if texts is not None and forever:
-        texts = [entry.content for entry in await entries_of(library, plan)]
+    texts: list[str] | None = None
     if remove is None:
+        # After a permanent deletion neither the store nor the trash has the texts.
+        texts = [entry.content for entry in await entries_of(library, plan)] if forever else []
         remove = partial(remove_memories, library, plan, verb, forever=forever)
     with plans.Progress("Deleting", plan.count) as progress:
         outcome = await remove(on_progress=progress.advance)
-    if is_clear:
-        done = f"Cleared {outcome.count}/{plan.count} entries." if key is None else f"Deleted key: {in_one_line(key)}"
-    elif verb == "forget":
-        done = outcome.headline(plans.undo_hint(), what=f"key {in_one_line(plan.versions[0].key)!r}")
-    else:
-        done = outcome.headline()
-    return await plans.print_done(library, args, plan, outcome, output.done(done), texts)
+    return await plans.print_done(library, args, plan, outcome, output.done(_done_sentence(plan, key, outcome)), texts)
+
+
+def _print_nothing(library: Library, args: argparse.Namespace, plan: PurgePlan, verb: Verb) -> int:
+    """Say that there is nothing to delete, and how many superseded memories match."""
+    from zeroclaw_tui.curation.outcome import Outcome
+
+    document = plans.change_document(library, Outcome(verb, 0), dry_run=args.dry_run, **plan.as_json())
+    if not args.json:
+        output.write_lines(plans.superseded_lines(plan, verb), sys.stderr)
+    return plans.print_plan(args, ["No memory entries found." if verb == "clear" else "Nothing matches."], document)
+
+
+def _planned_document(library: Library, plan: PurgePlan, verb: Verb, found: tuple[TextPlace, ...]) -> dict[str, Any]:
+    """The document of a dry run."""
+    from zeroclaw_tui.curation.outcome import Outcome
+
+    entries = [plans.entry_summary(version) for version in plan.versions[: plans.MAX_ENTRIES]]
+    about = {"entries": entries, "copies": plans.Copies(found), **plan.as_json()}
+    return plans.change_document(library, Outcome(verb, plan.count), dry_run=True, **about)
+
+
+def _done_sentence(plan: PurgePlan, key: str | None, outcome: Outcome) -> str:
+    """Say what was deleted; `clear` says it as ZeroClaw does."""
+    if outcome.verb == "clear":
+        return f"Cleared {outcome.count}/{plan.count} entries." if key is None else f"Deleted key: {in_one_line(key)}"
+    if outcome.verb == "forget":
+        return outcome.headline(plans.undo_hint(), what=f"key {in_one_line(plan.versions[0].key)!r}")
+    return outcome.headline()
 
 
 def _confirmed(plan: PurgePlan, verb: Verb, key: str | None, shown: Sequence[output.Line], *, forever: bool) -> bool:

@@ -12,6 +12,7 @@ from textual.content import Content
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.traces.copies import clean_copies, cleaned_sentence, matcher_for
 from zeroclaw_tui.curation.traces.erase import EraseReport, erase_texts, plan_erase
+from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.search import TextPlace
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
@@ -53,12 +54,14 @@ async def erase(
         key = safe_line(here.key, 30)
         asks = f"The text to erase (case-insensitive). Leave it empty to erase the memory {key} and its text."
 
-    def chosen(typed: str) -> Sequence[MemoryEntry]:
-        return [here] if here is not None and not marked and not typed.strip() else marked
+    def to_erase(typed: str) -> tuple[TextMatcher, list[str]]:
+        """The texts, and the ids of the memories to erase with them. Raises UsageError."""
+        entries = [here] if here is not None and not marked and not typed.strip() else marked
+        return matcher_for([entry.content for entry in entries], typed), [entry.id for entry in entries]
 
     def below(values: Mapping[str, str]) -> Content:
         try:
-            matcher_for([entry.content for entry in chosen(values["text"])], values["text"])
+            to_erase(values["text"])
         except UsageError as error:
             raise UsageError(error.message, hint=asks) from error
         return Content(asks)
@@ -67,9 +70,7 @@ async def erase(
     typed = await app.push_screen_wait(form)
     if typed is None:
         return None
-    entries = chosen(typed["text"])
-    matcher = matcher_for([entry.content for entry in entries], typed["text"])
-    ids = frozenset(entry.id for entry in entries)
+    matcher, ids = to_erase(typed["text"])
     search = partial(plan_erase, library, matcher, ids)
     plan = await with_progress(app, "Searching every file …", 0, patience, lambda on_progress: search())
     parts: list[str | tuple[str, str]] = [f"{safe_line(sentence)}\n" for sentence in plan.sentences()]
