@@ -309,15 +309,14 @@ def client_timeout(seconds: float) -> float:
 
 
 async def in_batches(
-    connection: asyncpg.Connection, statement: str, values: Sequence[Any], size: int, seconds: float
+    connection: asyncpg.Connection, statement: str, values: Sequence[Any], size: int
 ) -> AsyncIterator[Sequence[Any]]:
-    """Yield the records of a statement from one snapshot, at most `size` at a time; usable once in a transaction.
-
-    `seconds` is the statement timeout of that transaction.
-    """
+    """Yield the records of a statement from one snapshot, at most `size` at a time; once in a transaction, whose
+    timeout is PASS_SECONDS."""
+    timeout = client_timeout(PASS_SECONDS)
     # asyncpg's own cursors use named prepared statements, and behind a pooler the name may be in use.
-    await connection.execute(f"DECLARE each_row CURSOR FOR {statement}", *values, timeout=client_timeout(seconds))
-    while records := await connection.fetch(f"FETCH {size:d} FROM each_row", timeout=client_timeout(seconds)):
+    await connection.execute(f"DECLARE each_row CURSOR FOR {statement}", *values, timeout=timeout)
+    while records := await connection.fetch(f"FETCH {size:d} FROM each_row", timeout=timeout):
         yield records
 
 

@@ -217,7 +217,7 @@ class PostgresMemory(SqlMemory):
 
         try:
             async with self.connections.reading(seconds=PASS_SECONDS) as connection:
-                async for records in in_batches(connection, statement, select.values, _ROWS_AT_ONCE, PASS_SECONDS):
+                async for records in in_batches(connection, statement, select.values, _ROWS_AT_ONCE):
                     ids += await asyncio.to_thread(matching, records)
         finally:
             search.stop()
@@ -278,7 +278,7 @@ class PostgresMemory(SqlMemory):
                 visit(table.stored_row(record))
 
         async with self.connections.reading(seconds=PASS_SECONDS) as connection:
-            async for records in in_batches(connection, statement, select.values, _WHOLE_ROWS_AT_ONCE, PASS_SECONDS):
+            async for records in in_batches(connection, statement, select.values, _WHOLE_ROWS_AT_ONCE):
                 await asyncio.to_thread(visit_all, records)
 
     async def version(self) -> int | None:

@@ -24,11 +24,8 @@ _COLUMNS: Mapping[CountField, str] = {
 }
 """The column that a field needs."""
 _NUMBERS: Sequence[CountField] = ("quarter", "age", "size")
-"""The other fields. They are counted as one number, in which the last two are digits of base `_BASE`."""
-_BASE = max(len(AGE_GROUPS), len(SIZE_GROUPS))
+"""The other fields, which are computed from a row's date and size."""
 _DAYS = (1, 7, 30)
-_UNDATED = -(10**9)
-"""A quarter hour before any possible date, for rows without a date."""
 
 
 def counted_together(select: Select, by: Sequence[CountField]) -> Sequence[Sequence[CountField]]:
@@ -54,14 +51,12 @@ class Counting:
 
     @property
     def statement(self) -> str:
-        """A SELECT of a value, the number of rows with it, and the total size of their contents in bytes."""
+        """A SELECT of a value for each field, the number of rows with these, and the bytes of their contents."""
         select, fields = self.select, self._fields
         if not fields:
-            return select.statement("NULL, count(*), 0")
+            return select.statement("count(*), 0")
         if fields[0] in _NUMBERS:
-            value, size = "0", "sum(size)" if "size" in fields else "0"
-            for field in fields:
-                value = f"({value}) * {_BASE} + {self._number(field)}"
+            value, size = ", ".join(map(self._number, fields)), "sum(size)" if "size" in fields else "0"
             read = f"{select.created} AS created, {select.size if 'size' in fields else '0'} AS size"
         else:
             is_part = fields[0] in ("superseded", "embedded")
@@ -70,12 +65,14 @@ class Counting:
                 return select.statement(f"{value}, count(*), 0", "GROUP BY 1")
             value, size, read = "category", "0", f"{value} AS category"
         # The subquery computes date and size once for each row, and scans the table instead of an index.
-        return f"SELECT {value}, count(*), {size} FROM ({select.statement(read, select.barrier)}) AS counted GROUP BY 1"
+        counted = f"({select.statement(read, select.barrier)}) AS counted"
+        columns = ", ".join(str(number) for number in range(1, len(fields) + 1))
+        return f"SELECT {value}, count(*), {size} FROM {counted} GROUP BY {columns}"
 
     def _number(self, field: CountField) -> str:
         """The SQL of a field as a number."""
         if field == "quarter":
-            return f"coalesce({self.select.quarter('created')}, {_UNDATED})"
+            return self.select.quarter("created")
         if field == "age":
             ages = " ".join(f"WHEN created > {limit} THEN {at}" for at, limit in enumerate(self._limits))
             return f"CASE {ages} WHEN created IS NULL THEN {len(_DAYS) + 1} ELSE {len(_DAYS)} END"
@@ -86,13 +83,11 @@ class Counting:
         """Sum the groups of the statement; `aliases` are the agents' aliases by id."""
         counters = {field: Counter[Any]() for field in self._fields}
         total = content = 0
-        for value, rows, size in groups:
+        for *values, rows, size in groups:
             total += rows
             content += size or 0
-            for field in reversed(self._fields):
-                is_digit = field in ("age", "size")
-                counters[field][value % _BASE if is_digit else value] += rows
-                value = value // _BASE if is_digit else value
+            for field, value in zip(self._fields, values, strict=True):
+                counters[field][value] += rows
         by = {field: self._named(field, counter, aliases) for field, counter in counters.items()}
         return Counts(total, by, content)
 
@@ -102,7 +97,7 @@ class Counting:
             case "age" | "size":
                 return {name: counter[at] for at, name in enumerate(AGE_GROUPS if field == "age" else SIZE_GROUPS)}
             case "quarter":
-                return {None if at == _UNDATED else at: count for at, count in counter.most_common()}
+                return dict(counter.most_common())
         texts = Counter[str]()
         for value, count in counter.items():
             if field in ("category", "superseded", "embedded"):
