@@ -96,13 +96,13 @@ def backend_info(name: str) -> BackendInfo | None:
     """Find a backend by its name; None if the name is unknown."""
     wanted = name.strip().lower()
     wanted = _OTHER_NAMES.get(wanted, wanted)
-    return next((profile for profile in BACKENDS if profile.key == wanted), None)
+    return next((info for info in BACKENDS if info.key == wanted), None)
 
 
 def backend_of_url(url: str) -> str | None:
     """Find the backend that a URL's scheme belongs to; None if it belongs to none."""
     scheme = url.partition("://")[0].strip().lower()
-    return next((profile.key for profile in BACKENDS if scheme in profile.schemes), None)
+    return next((info.key for info in BACKENDS if scheme in info.schemes), None)
 
 
 def has_database(name: str) -> bool:
@@ -172,9 +172,9 @@ def create_memory(config: MemoryConfig) -> Memory:
     Built-in backends take precedence over plug-ins of the same name. Raises Refused for a backend whose driver or
     package is not usable, UsageError for an unknown name, and the errors of the backend's `from_config`.
     """
-    profile = backend_info(config.backend)
-    if profile is not None:
-        backend: type[Memory] = _imported(CLASSES[profile.key], profile.key)
+    info = backend_info(config.backend)
+    if info is not None:
+        backend: type[Memory] = _imported(CLASSES[info.key], info.key)
         return backend.from_config(config)
     name = config.backend.strip().lower()
     found = [plugin for plugin in installed_plugins() if plugin.name == name]
@@ -185,7 +185,7 @@ def create_memory(config: MemoryConfig) -> Memory:
             f"Several packages offer a backend {name!r}: {', '.join(plugin.package for plugin in found)}.",
             hint="Uninstall all but one of them.",
         )
-    known = ", ".join((*(profile.key for profile in BACKENDS), *plugin_names()))
+    known = ", ".join((*(info.key for info in BACKENDS), *plugin_names()))
     raise UsageError(
         f"There is no memory backend {config.backend!r}.",
         hint=f"Known are {known}. ZeroClaw itself would use Markdown here, which --backend markdown opens.",

@@ -102,17 +102,17 @@ def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
             found = own_ranking(ranking, store_request(trial).limit, trial.request.created_until)
         else:
             found = ranking.results(rows)
-        for entries, of_scope in zip((remaining, withheld), _scanned(found, trial), strict=True):
+        for entries, of_scope in zip((remaining, withheld), _split_by_scanner(found, trial), strict=True):
             entries += [replace(scored, scope=scope) for scored in of_scope]
     if len(decision.rankings) > 1:
-        remaining, withheld = _joined(remaining, trial.profile), _joined(withheld, trial.profile)
+        remaining, withheld = _join_scopes(remaining, trial.profile), _join_scopes(withheld, trial.profile)
     first = decision.rankings[0]
     if isinstance(first, OwnEvidence) and first.program is not None:
         return Answer(decision, tuple(remaining), tuple(withheld), first.mode, first.scale)
     return Answer(decision, judge(remaining, trial), judge(withheld, trial), first.mode, first.scale)
 
 
-def _scanned(found: Sequence[ScoredEntry], trial: Trial) -> tuple[list[ScoredEntry], list[ScoredEntry]]:
+def _split_by_scanner(found: Sequence[ScoredEntry], trial: Trial) -> tuple[list[ScoredEntry], list[ScoredEntry]]:
     """Split the recall of one scope: memories for the agent with new ranks, and memories withheld by store or scanner.
 
     Withheld memories keep their rank in the store. For the layer "store" nothing is withheld.
@@ -131,7 +131,7 @@ def _scanned(found: Sequence[ScoredEntry], trial: Trial) -> tuple[list[ScoredEnt
     return remaining, withheld
 
 
-def _joined(entries: Sequence[ScoredEntry], profile: ScoringProfile) -> list[ScoredEntry]:
+def _join_scopes(entries: Sequence[ScoredEntry], profile: ScoringProfile) -> list[ScoredEntry]:
     """Join the recalls of several scopes in order; from 0.8.3 on only the first memory of each key."""
     first: dict[object, ScoredEntry] = {}
     for at, scored in enumerate(entries):

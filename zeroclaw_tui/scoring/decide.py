@@ -178,7 +178,7 @@ def fuse_hits(
             return FusedRanking(keyword, vector, *counts, keyword_positions, scores, False, best, is_flat)
         if not counts[0] and profile.plain_vector_only:
             return FusedRanking(keyword, vector, *counts, vector_positions, cosines, False, best)
-        positions, scores = _weighed(
+        positions, scores = _weighted_scores(
             vector, (keyword_positions, shares), (vector_positions, cosines), profile, settings
         )
         downwards = np.where(np.isnan(scores), np.float32(np.inf), -scores)
@@ -186,7 +186,7 @@ def fuse_hits(
     return FusedRanking(keyword, vector, *counts, positions[order], scores[order], True, best)
 
 
-def _weighed(
+def _weighted_scores(
     vector: StageHits,
     keyword: tuple[np.ndarray, np.ndarray],
     cosine: tuple[np.ndarray, np.ndarray],
@@ -301,12 +301,12 @@ def rank(
     search = like_search(request.query, profile)
     if search is not None and not (len(remaining) and supported.limit):
         return _like(evidence, scope, search, order, notes)
-    chosen, passing = _cut(evidence, scope, among, remaining, scope.store_limit)
+    chosen, passing = _apply_limits(evidence, scope, among, remaining, scope.store_limit)
     scale = "raw bm25" if order.mode == "keyword" and not profile.normalises_keyword_only else "0..1"
     return StoreRanking(evidence, scope, order.mode, scale, tuple(notes), chosen, passing, order)
 
 
-def _cut(
+def _apply_limits(
     evidence: StageEvidence, scope: Scope, positions: np.ndarray, remaining: np.ndarray, store_limit: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Filter the remaining indexes by agents and namespace: as indexes within the three successive limits, and as rows
@@ -372,7 +372,7 @@ def _listing(
 ) -> StoreRanking:
     """Make the ranking of listed rows, of which the indexes `remaining` passed the filters."""
     limit = scope.store_limit if mode == "like" else scope.recent_limit
-    chosen, passing = _cut(evidence, scope, listed, remaining, limit)
+    chosen, passing = _apply_limits(evidence, scope, listed, remaining, limit)
     return StoreRanking(evidence, scope, mode, "0..1", notes, chosen, passing, order, listed)
 
 

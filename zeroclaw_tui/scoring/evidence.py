@@ -318,7 +318,7 @@ class RowMasks:
         rows = evidence.rows
         self._has_sessions = evidence.has_sessions
         self._rows = rows
-        self._durable = (rows.session == -1) & _among(rows.category, rows.categories, DURABLE)
+        self._durable = (rows.session == -1) & _have_name(rows.category, rows.categories, DURABLE)
         self.positions = {
             name: np.searchsorted(rows.handles, getattr(evidence, name))
             for name in ("keyword_handles", "vector_handles", "like", "recent")
@@ -328,13 +328,13 @@ class RowMasks:
     def of_session(self, session: str | None, *, crosses: bool = False) -> np.ndarray:
         """Rows of exactly this session, and with `crosses` also durable rows without a session."""
         wanted = None if session is None else (session,) if self._has_sessions else ()
-        seen = _among(self._rows.session, self._rows.sessions, wanted)
+        seen = _have_name(self._rows.session, self._rows.sessions, wanted)
         return seen | self._durable if crosses else seen
 
     def in_stage(self, session: str | None, agent_ids: Sequence[str] | None, *, durable: bool) -> np.ndarray:
         """Rows that a statement restricted to session and agents selects."""
         seen = self.of_session(session, crosses=durable and self._has_sessions)
-        seen &= _among(self._rows.agent, self._rows.agent_ids, agent_ids)
+        seen &= _have_name(self._rows.agent, self._rows.agent_ids, agent_ids)
         return seen
 
     def existing(self, until: str) -> np.ndarray:
@@ -367,16 +367,16 @@ class RowMasks:
 
     def of_agents(self, names: Sequence[str] | None) -> np.ndarray:
         """Rows of the agents with these names."""
-        return _among(self._rows.agent, self._rows.agents, names)
+        return _have_name(self._rows.agent, self._rows.agents, names)
 
     def of_namespace(self, namespace: str | None) -> np.ndarray:
         """Rows of a namespace."""
         names = [name or DEFAULT_NAMESPACE for name in self._rows.namespaces]
-        found = _among(self._rows.namespace, names, None if namespace is None else (namespace,))
+        found = _have_name(self._rows.namespace, names, None if namespace is None else (namespace,))
         return found | (self._rows.namespace == -1) if namespace == DEFAULT_NAMESPACE else found
 
 
-def _among(codes: np.ndarray, names: Sequence[str], wanted: Sequence[str] | None) -> np.ndarray:
+def _have_name(codes: np.ndarray, names: Sequence[str], wanted: Sequence[str] | None) -> np.ndarray:
     """Rows with one of the wanted names."""
     import numpy as np
 
@@ -419,7 +419,7 @@ def keyword_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
     if scope.profile.filters_in_sql:
         session = scope.request.session_id if scope.vector_live else None
         seen &= masks.in_stage(session, scope.agent_ids, durable=True)
-    return _placed(evidence, positions[seen[positions]], evidence.keyword_scores[seen[positions]])
+    return _stage_hits(evidence, positions[seen[positions]], evidence.keyword_scores[seen[positions]])
 
 
 def vector_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
@@ -441,12 +441,12 @@ def vector_hits(evidence: StageEvidence, scope: Scope) -> StageHits:
         groups = np.concatenate([[0], np.cumsum(is_new)])
         sorted_at = np.lexsort((scan_keys(evidence, order, session)[positions], groups))
         positions = positions[sorted_at]
-    return _placed(evidence, positions, scores)
+    return _stage_hits(evidence, positions, scores)
 
 
 def no_hits(evidence: StageEvidence) -> StageHits:
     """The hits of a stage that finds nothing."""
-    return _placed(evidence, evidence.masks.positions["keyword_handles"][:0], evidence.keyword_scores[:0])
+    return _stage_hits(evidence, evidence.masks.positions["keyword_handles"][:0], evidence.keyword_scores[:0])
 
 
 def scan_keys(evidence: StageEvidence, order: ScanOrder, session: str | None) -> np.ndarray:
@@ -462,7 +462,7 @@ def scan_keys(evidence: StageEvidence, order: ScanOrder, session: str | None) ->
     return np.zeros(len(rows.handles), dtype=np.int64)
 
 
-def _placed(evidence: StageEvidence, positions: np.ndarray, scores: np.ndarray) -> StageHits:
+def _stage_hits(evidence: StageEvidence, positions: np.ndarray, scores: np.ndarray) -> StageHits:
     import numpy as np
 
     places = np.zeros(len(evidence.rows.handles), dtype=np.int64)

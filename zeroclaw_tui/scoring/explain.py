@@ -62,7 +62,7 @@ _SKIPPED: dict[str, Stopping] = {
 def explain_record(record: Record, profile_source: str, notes: tuple[str, ...]) -> Explanation:
     """Describe the path of a memory in sentences."""
     steps = tuple(_steps(record))
-    later_stops, remarks = tuple(_later_stops(record)), tuple(_on_scores(record))
+    later_stops, remarks = tuple(_later_stops(record)), tuple(_remarks(record))
     return Explanation(record, profile_source, steps, _verdict(record, steps[-1]), later_stops, remarks, notes)
 
 
@@ -128,7 +128,7 @@ def _later_stops(record: Record) -> Iterator[Step]:
             yield _stopped(record, "skip", stop)
 
 
-def _on_scores(record: Record) -> Iterator[str]:
+def _remarks(record: Record) -> Iterator[str]:
     """Describe the scores that such a hit can reach in this scoring."""
     profile, settings = record.trial.profile, record.trial.settings
     if record.has_own_rule:
@@ -211,7 +211,7 @@ def _keyword(record: Record) -> Step:
     """Describe the keyword score, raw and as a share of the best, and the rank among the hits."""
     place, best = record.keyword, record.best_raw
     if place is None:
-        words, helps = _no_words(record)
+        words, helps = _no_keyword_hit(record)
         return Step("keyword", "absent", words, *helps)
     part = f" of {_number(best)} = {_number(place.part)}" if place.part is not None and best else ""
     return _hit("keyword", place, f"bm25 {_number(place.score)}{part}")
@@ -232,7 +232,7 @@ def _hit(stage: StepName, place: StagePlace, score: str) -> Step:
     return Step(stage, "absent", f"{words}, and {_only_first(place.offered)}, so this score counts as missing")
 
 
-def _no_words(record: Record) -> Stopping:
+def _no_keyword_hit(record: Record) -> Stopping:
     """Explain why it is not a keyword hit, and suggest a change."""
     trial = record.trial
     if record.out_of_stages is not None:
@@ -308,7 +308,7 @@ def _own_scale(record: Record) -> str:
 
 def _blend(record: Record) -> str:
     """Format the computation of the rerank stage."""
-    blend = None if record.judged is None else injection.blend_of(record.judged, record.trial)
+    blend = None if record.judged is None else injection.blend_score(record.judged, record.trial)
     if blend is None:
         return "without a score there is nothing to blend"
     named = {"": blend.relevance, "importance ": blend.importance, "recency ": blend.recency}
@@ -381,7 +381,7 @@ def _stopped(record: Record, stage: StageName, skip: Stop | None = None) -> Step
                 words = f"it does not fit in the {MAX_CHARACTERS:,} characters that ZeroClaw puts before a message"
             helps = ("other weights that rank it higher", "w") if record.merged else _NO_HELP
         case _:
-            words, helps = _left_out(record, stage)
+            words, helps = _filtered_out(record, stage)
     return Step(stage, "stopped", words, *helps)
 
 
@@ -390,7 +390,7 @@ def _no_candidate(record: Record) -> Stopping:
     both = {"keyword": record.keyword, "vector": record.vector}
     places = {stage: place for stage, place in both.items() if place is not None}
     if not places:
-        keyword, vector = _no_words(record), _no_vector(record)
+        keyword, vector = _no_keyword_hit(record), _no_vector(record)
         _, helps = vector if vector[1][1] else keyword
         return f"{keyword[0]}, and {vector[0]}", helps
     ranks = " and ".join(f"{_ordinal(place.rank)} by {stage}" for stage, place in places.items())
@@ -453,7 +453,7 @@ def _skipped(record: Record, stop: Stop) -> Stopping:
     return words, helps
 
 
-def _left_out(record: Record, name: FilterName) -> Stopping:
+def _filtered_out(record: Record, name: FilterName) -> Stopping:
     """Describe the filter that excludes it."""
     request, entry = record.trial.request, record.entry
     match name:

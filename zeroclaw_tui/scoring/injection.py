@@ -115,11 +115,11 @@ def _with_compared_score(scored: ScoredEntry, trial: Trial) -> ScoredEntry:
     """Set the score that is compared with the threshold, if time decay or rerank changes it."""
     profile, score = trial.profile, scored.score
     if trial.reranks:
-        made = blend_of(scored, trial)
+        made = blend_score(scored, trial)
         return replace(scored, reranked=None if made is None else made.score)
     if not (profile.decays_channel if follows_channel_rule(profile, trial.request.rule) else profile.decays_cli):
         return scored
-    age = _age_that_counts(scored.entry, trial)
+    age = _decay_age(scored.entry, trial)
     return replace(scored, decayed=score if score is None or age is None else score * _decay_factor(age))
 
 
@@ -159,7 +159,7 @@ def _final_limit(limit: int) -> int:
     return min(max(limit, 1), MAX_POOL_SIZE)
 
 
-def blend_of(scored: ScoredEntry, trial: Trial) -> Blend | None:
+def blend_score(scored: ScoredEntry, trial: Trial) -> Blend | None:
     """Blend the score of a recalled memory as the rerank stage does; None for a memory without a score.
 
     Core memories and those with an unreadable time count as new. With the default weights the sum is clamped to 0..1,
@@ -167,7 +167,7 @@ def blend_of(scored: ScoredEntry, trial: Trial) -> Blend | None:
     """
     if scored.score is None:
         return None
-    settings, age = trial.settings.rerank, _age_that_counts(scored.entry, trial)
+    settings, age = trial.settings.rerank, _decay_age(scored.entry, trial)
     importance = scored.entry.importance or 0.0
     parts = (_clamped(scored.score), _clamped(importance), 1.0 if age is None else _decay_factor(age))
     given = (settings.importance_weight, settings.recency_weight)
@@ -197,9 +197,9 @@ def _rerank(judged: list[ScoredEntry], eligible: Sequence[int], stops: list[Stop
     """
     settings, limit = trial.settings, _final_limit(trial.request.limit)
     rerank = settings.rerank
-    candidates = _collapsed(judged, sorted(eligible, key=lambda at: -(judged[at].reranked or 0.0)), stops)
+    candidates = _drop_duplicates(judged, sorted(eligible, key=lambda at: -(judged[at].reranked or 0.0)), stops)
     if rerank.strategy == "mmr" and candidates and len(candidates) >= rerank.threshold:
-        candidates = _by_mmr(judged, candidates, _clamped(rerank.mmr_lambda))
+        candidates = _reorder_by_mmr(judged, candidates, _clamped(rerank.mmr_lambda))
     order: list[int] = []
     place = 0
     for at in candidates:
@@ -216,7 +216,7 @@ def _rerank(judged: list[ScoredEntry], eligible: Sequence[int], stops: list[Stop
     return order
 
 
-def _collapsed(judged: Sequence[ScoredEntry], order: Sequence[int], stops: list[Stop | None]) -> list[int]:
+def _drop_duplicates(judged: Sequence[ScoredEntry], order: Sequence[int], stops: list[Stop | None]) -> list[int]:
     """Drop duplicates of earlier rows by setting their stops; return the others in this order."""
     remaining: list[int] = []
     seen: dict[str, int] = {}
@@ -241,7 +241,7 @@ def _collapsed(judged: Sequence[ScoredEntry], order: Sequence[int], stops: list[
     return remaining
 
 
-def _by_mmr(judged: Sequence[ScoredEntry], order: Sequence[int], share: float) -> list[int]:
+def _reorder_by_mmr(judged: Sequence[ScoredEntry], order: Sequence[int], share: float) -> list[int]:
     """Maximal marginal relevance: the best first, then each time the row with the best score minus its similarity.
 
     For equal values ZeroClaw takes the last.
@@ -350,7 +350,7 @@ def _is_noise(content: str, profile: ScoringProfile) -> bool:
     return "distilled_index_sig:" in content.lower()
 
 
-def _age_that_counts(entry: MemoryEntry, trial: Trial) -> float | None:
+def _decay_age(entry: MemoryEntry, trial: Trial) -> float | None:
     """The age for time decay; None for core memories, which do not decay, and for unreadable times."""
     return None if entry.category == "core" else age_in_days(entry.timestamp, trial.request.as_of)
 

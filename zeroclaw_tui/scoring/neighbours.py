@@ -75,7 +75,7 @@ class RareWords:
     """
 
     def __init__(self) -> None:
-        self._places: dict[str, int] = {}
+        self._numbers: dict[str, int] = {}
         self._counts = array("q")
         self._handles: list[Handle] = []
         self._words = array("i")
@@ -85,25 +85,25 @@ class RareWords:
         return len(self._handles)
 
     def add(self, handle: Handle, text: str) -> None:
-        """Add a text, without keeping it."""
+        """Count the words of a text, which is not stored itself."""
         for word in words_of(text):
-            place = self._places.setdefault(word, len(self._places))
-            if place == len(self._counts):
+            number = self._numbers.setdefault(word, len(self._numbers))
+            if number == len(self._counts):
                 self._counts.append(0)
-            self._counts[place] += 1
-            self._words.append(place)
+            self._counts[number] += 1
+            self._words.append(number)
         self._handles.append(handle)
         self._starts.append(len(self._words))
 
     def nearest(self, text: str, limit: int) -> Near:
         """Find the texts most similar to one, best first; of equally similar ones, those stored later come first."""
-        counts = {word: self._how_many(word) for word in words_of(text)}
+        counts = {word: self._count_of(word) for word in words_of(text)}
         return Near(self._nearest(counts, limit), len(self))
 
     def _nearest(self, counts: Mapping[str, int], limit: int) -> list[Neighbour]:
         import numpy as np
 
-        wanted = [self._places[word] for word in counts if word in self._places]
+        wanted = [self._numbers[word] for word in counts if word in self._numbers]
         if not wanted or not self._words:
             return []
         weights = self._weights()
@@ -126,9 +126,9 @@ class RareWords:
             found.append(Neighbour(self._handles[at], float(scores[at])))
         return found
 
-    def _how_many(self, word: str) -> int:
-        place = self._places.get(word)
-        return 0 if place is None else self._counts[place]
+    def _count_of(self, word: str) -> int:
+        number = self._numbers.get(word)
+        return 0 if number is None else self._counts[number]
 
     def _weights(self) -> np.ndarray:
         import numpy as np

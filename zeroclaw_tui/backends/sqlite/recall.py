@@ -228,7 +228,7 @@ def _ignoring_fts_errors(scope: SqlScope) -> Iterator[list[str]]:
             raise
 
 
-def gather(scope: SqlScope, vectors: Hits, rows: RowTable | None, connection: sqlite3.Connection) -> StageEvidence:
+def gather_all(scope: SqlScope, vectors: Hits, rows: RowTable | None, connection: sqlite3.Connection) -> StageEvidence:
     """Gather the evidence for a query without any limits; `rows` is the table of all rows if it was read before."""
     import numpy as np
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool
-from zeroclaw_tui.backends.sqlite.recall import Hits, KnownRows, gather, gather_limited, scope_of, search_keywords
+from zeroclaw_tui.backends.sqlite.recall import Hits, KnownRows, gather_all, gather_limited, scope_of, search_keywords
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.select import SqliteSelect
 from zeroclaw_tui.memory.entry import Handle
@@ -41,7 +41,7 @@ class SqliteSearch:
     def __init__(self, reads: ReadWorkerPool, schema: Schema) -> None:
         self._reads = reads
         self._schema = schema
-        self._one_at_a_time = asyncio.Lock()
+        self._search_lock = asyncio.Lock()
         self._is_first = True
         self._version: int | None = None
         """The version of the database that the following attributes were read from."""
@@ -49,26 +49,24 @@ class SqliteSearch:
         self._known_rows: KnownRows = {}
         self._index: VectorIndex | None = None
 
-    async def gathered(
-        self, trial: Trial, query_vector: np.ndarray | None, version: int, *, deep: bool
-    ) -> StageEvidence:
+    async def gather(self, trial: Trial, query_vector: np.ndarray | None, version: int, *, deep: bool) -> StageEvidence:
         """Gather the hits of every stage and their rows: all with `deep`, else what ZeroClaw's statements return."""
         mode, is_listing = mode_in(trial.settings, trial.profile), lists_recent(trial.request.query, trial.profile)
         vector = None if mode == "bm25" else query_vector
         scope = scope_of(trial.request, trial.profile, self._schema, vector_live=vector is not None)
 
-        def gather_all(connection: sqlite3.Connection) -> StageEvidence:
+        def read_all(connection: sqlite3.Connection) -> StageEvidence:
             vectors = Hits.from_pairs()
             if vector is not None and len(vector):
                 self._is_first = False
                 index = self._current_index(len(vector), connection)
                 vectors = Hits(*index.search(vector, len(index)))
-            evidence = gather(scope, vectors, self._all_rows, connection)
+            evidence = gather_all(scope, vectors, self._all_rows, connection)
             if len(evidence.rows.handles) == evidence.store_rows:
                 self._all_rows = evidence.rows
             return evidence
 
-        def gather_some(connection: sqlite3.Connection) -> StageEvidence:
+        def read_limited(connection: sqlite3.Connection) -> StageEvidence:
             narrowed, keyword, vectors = scope.with_agents(connection), Hits.from_pairs(), Hits.from_pairs()
             if words(trial.request.query) and not is_listing:
                 if mode != "embedding":
@@ -78,7 +76,7 @@ class SqliteSearch:
                     vectors, _ = self._nearest(vector, most, select, connection)
             return gather_limited(narrowed, trial.settings, keyword, vectors, self._known_rows, connection)
 
-        evidence = await self._run(gather_all if deep else gather_some, version)
+        evidence = await self._run(read_all if deep else read_limited, version)
         return replace(
             evidence,
             dimensions=None if vector is None else len(vector),
@@ -116,7 +114,7 @@ class SqliteSearch:
             connection.execute("BEGIN")
             return work(connection)
 
-        async with self._one_at_a_time:
+        async with self._search_lock:
             return await self._reads.run(run)
 
     def _nearest(
@@ -131,7 +129,7 @@ class SqliteSearch:
             nearest, compared = Nearest(QueryVector(query), count), 0
             cursor = connection.execute(select.statement("m.rowid, m.embedding"), select.values)
             while page := cursor.fetchmany(_PAGE):
-                rowids, vectors = _block(page, len(query))
+                rowids, vectors = _vectors_of_length(page, len(query))
                 nearest.add(rowids, vectors)
                 compared += len(rowids)
             return Hits(*nearest.hits()), compared
@@ -154,12 +152,12 @@ class SqliteSearch:
         index = VectorIndex(dimensions, count)
         cursor = connection.execute(f"SELECT rowid, embedding {_OF_LENGTH} ORDER BY rowid", (dimensions,))
         while page := cursor.fetchmany(_PAGE):
-            index.append(*_block(page, dimensions))
+            index.append(*_vectors_of_length(page, dimensions))
         self._index = index
         return index
 
 
-def _block(rows: Sequence[tuple[int, bytes]], dimensions: int) -> tuple[np.ndarray, np.ndarray]:
+def _vectors_of_length(rows: Sequence[tuple[int, bytes]], dimensions: int) -> tuple[np.ndarray, np.ndarray]:
     """Pick the rows whose vectors have this length; bytes after the last whole number are ignored."""
     import numpy as np
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.scoring.profiles import Trial
 
 _FOLDER_READ_ONLY = "The directory of the database is read-only."
-_TAKEN_BACK = "A program ended in the middle of a write to this database. The unfinished write was rolled back."
+_ROLLED_BACK = "A program ended in the middle of a write to this database. The unfinished write was rolled back."
 
 
 class SqliteMemory(SqlMemory):
@@ -77,7 +77,7 @@ class SqliteMemory(SqlMemory):
         self._search: SqliteSearch | None = None
         self._reopening = asyncio.Lock()
         self._reads = ReadWorkerPool(path)
-        self._writings: set[SqliteWriter] = set()
+        self._writers: set[SqliteWriter] = set()
         self._has_written = False
 
     @classmethod
@@ -118,7 +118,7 @@ class SqliteMemory(SqlMemory):
         # Read before connecting, so that a file that replaces this one in between is opened again.
         file = file_identity(self.path)
         # If aiosqlite's own connector failed, its thread could report to an event loop that is already closed.
-        opened, taken_back = await asyncio.to_thread(self._connect)
+        opened, rollback_notice = await asyncio.to_thread(self._connect)
         connection, notice = await aiosqlite.Connection(lambda: opened, iter_chunk_size=500), opened.notice
         try:
             schema = await read_schema(connection, self.path)
@@ -132,7 +132,7 @@ class SqliteMemory(SqlMemory):
             generation=schema.generation,
             newest_version=schema.newest_version,
             not_opened_because=schema.read_only_because if schema.hydrate_made else None,
-            notices=tuple(map(Notice, filter(None, (taken_back, notice, schema.read_only_because)))),
+            notices=tuple(map(Notice, filter(None, (rollback_notice, notice, schema.read_only_because)))),
         )
         because = (
             schema.read_only_because
@@ -159,8 +159,8 @@ class SqliteMemory(SqlMemory):
         The log is checkpointed into the database after writes: copying or moving the file alone, as ZeroClaw 0.8 does,
         would lose the log (SQLite does not checkpoint it for a last connection that only reads).
         """
-        for writing in self._writings:
-            writing.stop()
+        for writer in self._writers:
+            writer.stop()
         await self._reads.close()
         # Wait for `version` and `reopen`, whose new connection must not outlive the store.
         async with self._reopening:
@@ -261,14 +261,14 @@ class SqliteMemory(SqlMemory):
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> Evidence:
         """Gather the hits of the keyword, vector and LIKE stages: all, or limited like ZeroClaw's statements."""
-        search, version = await self._searching()
-        return await search.gathered(trial, vector, version, deep=deep)
+        search, version = await self._current_search()
+        return await search.gather(trial, vector, version, deep=deep)
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
         """Compare by cosine with all vectors of the same length, or by words."""
         if isinstance(to, str):
             return await super().near(to, limit)
-        search, version = await self._searching()
+        search, version = await self._current_search()
         return await search.near(to.handle if isinstance(to, MemoryEntry) else to, limit, version)
 
     async def forget(self, key: str) -> bool:
@@ -303,7 +303,7 @@ class SqliteMemory(SqlMemory):
             if self._asked_read_only or why_not_writable(self.path):
                 raise
         roll_back_hot_journal(self.path)
-        return connect_read_only_blocking(self.path), _TAKEN_BACK
+        return connect_read_only_blocking(self.path), _ROLLED_BACK
 
     async def _fetch(self, statement: str, values: Sequence[Any] = ()) -> Sequence[Any]:
         """Fetch the rows of a reading statement."""
@@ -312,7 +312,7 @@ class SqliteMemory(SqlMemory):
         with translate_sqlite_errors(self.path):
             return list(await self._connection.execute_fetchall(statement, values))
 
-    async def _searching(self) -> tuple[SqliteSearch, int]:
+    async def _current_search(self) -> tuple[SqliteSearch, int]:
         """The search of this store, created on first use, and the version of the database."""
         from zeroclaw_tui.backends.sqlite.search import SqliteSearch
 
@@ -341,16 +341,16 @@ class SqliteMemory(SqlMemory):
         from zeroclaw_tui.backends.sqlite.write import SchemaChanged, SqliteWriter
 
         check_writable(self)
-        writing = SqliteWriter(self.path, self.schema, zero=zero)
-        self._writings.add(writing)
+        writer = SqliteWriter(self.path, self.schema, zero=zero)
+        self._writers.add(writer)
         self._has_written = True
         try:
-            return await writing.run(work)
+            return await writer.run(work)
         except SchemaChanged:
             # ZeroClaw has migrated the file: nothing was written. Reopen it, which also checks again if it is writable.
             await self.reopen()
         finally:
-            self._writings.discard(writing)
+            self._writers.discard(writer)
         return await self.write(work, zero=zero)
 
     async def check_pages(self) -> Pages:

@@ -83,8 +83,8 @@ class SqliteWriter(TableWriter):
         """The number of rows in the transaction, from which the size of the next batch is computed."""
         self._connection: sqlite3.Connection | None = None
         self._stop = threading.Event()
-        self._rows = _FIRST_ROWS
-        self._locked = self._released = 0.0
+        self._fitting_rows = _FIRST_ROWS
+        self._locked_seconds = self._released_at = 0.0
         self._is_unsure = False
 
     @property
@@ -113,7 +113,7 @@ class SqliteWriter(TableWriter):
     @property
     def batch_rows(self) -> int:  # type: ignore[override]
         """The number of rows that hold the lock for about 40 ms, or more while no other program can wait for it."""
-        return _ROWS_ALONE if self._is_alone() else self._rows
+        return _ROWS_ALONE if self._is_alone() else self._fitting_rows
 
     def _is_alone(self) -> bool:
         """Whether no other program can be waiting, cached because the check takes as long as a batch."""
@@ -127,10 +127,10 @@ class SqliteWriter(TableWriter):
 
         Raises SchemaChanged and SearchInterrupted before anything is written.
         """
-        if self._locked and not self._is_alone():
+        if self._locked_seconds and not self._is_alone():
             # The time since the end of the last transaction counts.
-            fair = _PAUSE_SECONDS * min(1.0, self._locked / _LOCK_SECONDS)
-            self._stop.wait(max(0.0, self._released + fair - time.perf_counter()))
+            fair = _PAUSE_SECONDS * min(1.0, self._locked_seconds / _LOCK_SECONDS)
+            self._stop.wait(max(0.0, self._released_at + fair - time.perf_counter()))
         connection = self.connection
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -146,10 +146,10 @@ class SqliteWriter(TableWriter):
                 # which the next program that opens the database would treat as committed.
                 self._is_unsure = not connection.in_transaction
                 raise
-            self._released = time.perf_counter()
-            self._locked = self._released - began
-            fitting = self._rows_read * _LOCK_SECONDS / max(self._locked, 1e-4)
-            self._rows = max(1, min(_MAX_ROWS, self._rows * 2, int(fitting)))
+            self._released_at = time.perf_counter()
+            self._locked_seconds = self._released_at - began
+            fitting = self._rows_read * _LOCK_SECONDS / max(self._locked_seconds, 1e-4)
+            self._fitting_rows = max(1, min(_MAX_ROWS, self._fitting_rows * 2, int(fitting)))
         except BaseException:
             # If this fails, closing the connection rolls back as well.
             with suppress(sqlite3.Error):
