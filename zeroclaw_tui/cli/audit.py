@@ -32,7 +32,7 @@ DUPLICATES = ("exact-duplicates", "near-duplicates")
 
 @verb(
     "audit",
-    "{backend, location, rows, size, findings}",
+    "{backend, location, rows, size, findings}; with --purge or --merge that of `purge`",
     options=[
         option(
             "--only", action="append", choices=KINDS, metavar="KIND", help="Only this kind (repeatable): %(choices)s"

@@ -39,7 +39,7 @@ _MOST_FAILED_SHOWN = 10
 
 @verb(
     "doctor",
-    "{backend, location, deep, healthy, findings, notes, repaired, dry_run}",
+    "{backend, location, deep, healthy, findings, notes, repaired, dry_run}; --repair --dry-run adds would_repair",
     options=[
         option("--deep", action="store_true", help="Also check every page, on a copy of the database"),
         one_of(

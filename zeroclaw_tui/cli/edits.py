@@ -40,7 +40,7 @@ _REMOVAL = (
 
 @verb(
     "store",
-    CHANGED,
+    f"{CHANGED} and entry, replaced",
     options=[
         option("key", metavar="KEY"),
         option("content", metavar="CONTENT", help="Content of the memory; - reads it from stdin"),
@@ -82,7 +82,7 @@ async def store(library: Library, args: argparse.Namespace) -> int:
 
 @verb(
     "edit",
-    CHANGED,
+    f"{CHANGED} and entry, fields",
     options=[
         options.EXACT_KEY,
         options.ID,
@@ -217,7 +217,7 @@ async def forget(library: Library, args: argparse.Namespace) -> int:
 
 @verb(
     "purge",
-    CHANGED,
+    f"{CHANGED} and superseded_hidden; with --everywhere that of `erase`",
     options=[
         option("keys", nargs="*", metavar="KEY", help="Exact keys instead of filters"),
         option("--id", action="append", metavar="ID", help="Memory id instead of filters (repeatable)"),
@@ -283,7 +283,7 @@ def _refuse_blank_filters(args: argparse.Namespace) -> None:
 
 @verb(
     "clear",
-    CHANGED,
+    f"{CHANGED} and superseded_hidden",
     options=[
         option("--key", metavar="KEY", help="Only the memory with this key or unique key prefix"),
         option("--category", metavar="NAME", help="Only this category"),

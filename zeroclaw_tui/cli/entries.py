@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 
 LISTING = "{backend, location, total, superseded_hidden, offset, limit, entries}"
-SEARCH_CHANGED = "`search` finds text in keys and contents; `zeroclaw memory recall` shows what the agent recalls."
-"""Printed until version 0.4.0, because up to 0.2.0 `search` was an alias of `recall`."""
 _LONGEST_LINE_BYTES, _CUT_TO_CHARACTERS = 80, 77
 
 
@@ -58,7 +56,6 @@ async def search(library: Library, args: argparse.Namespace) -> int:
     text = " ".join(args.text) or args.contains
     if not (text or args.regex):
         raise UsageError("Nothing to search for.", hint="Give a TEXT or --regex PATTERN.")
-    output.note(f"zeroclaw: {SEARCH_CHANGED}")
     return await _print_page(library, args, options.build_filter(args).but(contains=text))
 
 

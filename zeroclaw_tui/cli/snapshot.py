@@ -28,7 +28,7 @@ replaced file."""
 
 @verb(
     "snapshot",
-    CHANGED,
+    f"{CHANGED} and file, copy, memories, lossy, vectors, replaces",
     [DRY_RUN],
     description=_SNAPSHOT,
     concerns=("store", "snapshot"),
@@ -65,7 +65,7 @@ def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
 
 @verb(
     "hydrate",
-    CHANGED,
+    f"{CHANGED} and file, format, new, same, taken, samples, makes, on_clash",
     options=[
         option(
             "file", nargs="?", metavar="FILE", help="A snapshot or a JSONL export (default: ZeroClaw's own snapshot)"

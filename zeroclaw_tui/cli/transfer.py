@@ -116,7 +116,7 @@ def _format(args: argparse.Namespace) -> ExportFormat:
 
 @verb(
     "import",
-    CHANGED,
+    f"{CHANGED} and file, format, new, same, taken, samples, makes, on_clash",
     options=[
         option(
             "file", metavar="FILE_OR_FOLDER", help="An export, a table with key and content, or another tool's memories"
@@ -244,7 +244,8 @@ def _fact_lines(plan: Plan, on_conflict: OnConflict) -> Iterator[Line]:
 
 @verb(
     "copy",
-    CHANGED,
+    f"{CHANGED} and from, losses, superseded_hidden, new, same, taken, samples, makes, on_clash, verified, differs,"
+    " differing, left",
     options=[
         option(
             "--to",

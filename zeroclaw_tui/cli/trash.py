@@ -48,7 +48,7 @@ _REVERSAL_OPTIONS = (
 
 @verb(
     "undo",
-    CHANGED,
+    f"{CHANGED} and undone, next, on_clash, clashing, clashes; with --list {{backend, location, actions}}",
     options=[
         option("--list", action="store_true", help="List the changes made here with their numbers"),
         *_REVERSAL_OPTIONS,
@@ -62,7 +62,7 @@ async def undo(library: Library, args: argparse.Namespace) -> int:
 
 @verb(
     "redo",
-    CHANGED,
+    f"{CHANGED} and redone, next, on_clash, clashing, clashes",
     options=[*_REVERSAL_OPTIONS],
     examples=("redo --dry-run", "redo --id 12"),
 )
@@ -212,7 +212,7 @@ async def _recover(library: Library, args: argparse.Namespace) -> None:
 
 @verb(
     "trash restore",
-    CHANGED,
+    f"{CHANGED} and on_clash, clashing, clashes",
     options=[
         option("numbers", nargs="*", type=positive, metavar="NUMBER", help="Numbers as shown by `trash list`"),
         option("--contains", metavar="TEXT", help="All whose key or content contains TEXT (case-insensitive)"),
