@@ -53,8 +53,8 @@ def test_every_count_without_superseded_memories_says_so(
         (("stats",), "1 superseded hidden; see --superseded show."),
         (("purge", "--category", "core", "--dry-run"), left_out),
         (
-            ("clear", "--dry-run"),
-            "1 superseded memory is left out; `zeroclaw memory purge --superseded only` takes it along.",
+            ("clear", "--category", "core", "--dry-run"),
+            "left out; `zeroclaw memory purge --superseded only --category core` takes it along.",
         ),
         (("export",), left_out),
         (("copy", "--to", "sqlite", "--to-location", copied, "--dry-run"), left_out),

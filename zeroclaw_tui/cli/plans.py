@@ -13,7 +13,7 @@ from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, YELLOW, Line
 from zeroclaw_tui.curation.outcome import PurgePlan, changed_fields, renaming_sentences, superseded_sentence
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, Refused, UsageError
-from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
+from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, shell_word, size_shown
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -244,7 +244,11 @@ def _sample(entry: MemoryEntry) -> tuple[Line, ...]:
 
 def superseded_lines(plan: PurgePlan, verb: str) -> list[Line]:
     """Say how many memories stay only because they are superseded; no line if there are none."""
-    way = "`zeroclaw memory purge --superseded only` takes" if verb == "clear" else "--superseded show takes"
+    way = "--superseded show takes"
+    if verb == "clear" and plan.filter is not None:
+        words = [f"--agent {shell_word(agent)}" for agent in plan.filter.agent or ()]
+        words += [f"--category {shell_word(category)}" for category in plan.filter.category or ()]
+        way = f"`{' '.join(['zeroclaw memory purge --superseded only', *words])}` takes"
     sentence = superseded_sentence(plan.superseded_hidden, way)
     return [Styled(runnable(f"  {sentence}"), YELLOW)] if sentence else []
 
