@@ -206,7 +206,7 @@ def test_a_backend_unknown_to_zeroclaw_is_named_on_stderr(run: Command, tmp_path
     (tmp_path / "config.toml").write_text('[memory]\nbackend = "in-memory"\nauto_save = true\n')
     answer = run("memory", "--config-dir", str(tmp_path), *verb)
     assert answer.code == 0
-    assert answer.err == 'zeroclaw: ZeroClaw does not know the backend "in-memory" here and uses Markdown.\n'
+    assert answer.err == 'zeroclaw: ZeroClaw itself does not know the backend "in-memory" and uses Markdown instead.\n'
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def _in_zeroclaw(name: str, target: Target, notes: Notes) -> str:
     is_away = known == "postgres" and WITHOUT_POSTGRES[0] <= target.numbers <= WITHOUT_POSTGRES[1]
     if known in ZEROCLAW_BACKENDS and not is_away:
         return known
-    notes.warn(f'ZeroClaw does not know the backend "{shown(name)}" here and uses Markdown.', "store")
+    notes.warn(f'ZeroClaw itself does not know the backend "{shown(name)}" and uses Markdown instead.', "store")
     return "markdown"
 
 
