@@ -48,8 +48,8 @@ async def test_a_missing_driver_error_names_its_extra(name, driver, tmp_path, mo
 def test_an_unknown_backend_name_lists_the_known_ones(tmp_path):
     with pytest.raises(UsageError, match="There is no memory backend 'sqlit'") as error:
         create_memory(config_of(tmp_path, "sqlit"))
-    assert "Known are sqlite, lucid" in error.value.hint
-    assert "ZeroClaw itself would use Markdown here, which --backend markdown opens" in error.value.hint
+    assert "Known backends: sqlite, lucid" in error.value.hint
+    assert "ZeroClaw itself would use Markdown here; --backend markdown opens it" in error.value.hint
 
 
 def test_a_backend_is_imported_only_when_used():

@@ -91,8 +91,8 @@ MISTAKES: dict[str, str] = {
     "export x --format xml": "invalid choice",
     "copy": "--to",
     "copy --to sqlite": "Source and target are the same store: ",
-    "copy --to sqllite": "Known are sqlite, lucid",
-    "copy --to bogus": "which --to markdown opens.",
+    "copy --to sqllite": "Known backends: sqlite, lucid",
+    "copy --to bogus": "--to markdown opens it.",
     "copy --to postgres": "Give one with --to-location.",
     "copy --to redis": "--to-location takes its URL",
 }

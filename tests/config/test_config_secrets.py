@@ -107,7 +107,7 @@ def test_a_created_key_file_is_private_and_usable(tmp_path: Path) -> None:
 def test_an_existing_key_file_is_never_replaced(tmp_path: Path) -> None:
     for content in ("", "damaged", "11" * 32):
         (tmp_path / KEY_FILE).write_text(content)
-        with pytest.raises(Refused, match="There is a key file"):
+        with pytest.raises(Refused, match="exists already and was not changed"):
             make_key_file(tmp_path, new_key_text())
         assert (tmp_path / KEY_FILE).read_text() == content
     (tmp_path / KEY_FILE).unlink()

@@ -419,6 +419,6 @@ async def test_a_full_disk_is_reported_and_no_file_is_left(make_patient, monkeyp
     patient = make_patient()
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
     backups = patient.config_dir / "zeroclaw-tui" / "backups"
-    with pytest.raises(Unreadable, match=f"There is no room in {re.escape(str(backups))}: "):
+    with pytest.raises(Unreadable, match=f"Not enough space in {re.escape(str(backups))}: "):
         await back_up(patient.config(), NOW)
     assert list(backups.iterdir()) == []

@@ -163,7 +163,7 @@ def test_an_unreachable_threshold_is_reported_with_the_best_score() -> None:
 
 @pytest.mark.parametrize(("version", "is_bounded"), [("0.7.5", False), ("0.8.3", False), ("0.8.4", True)])
 def test_only_the_newest_version_refuses_thresholds_above_1(version: str, is_bounded: bool) -> None:
-    sentence = f"ZeroClaw {version} takes only a threshold from 0 to 1."
+    sentence = f"ZeroClaw {version} accepts only a threshold from 0 to 1."
     assert (sentence in complaints_about(version, 5.0, 5.0, 1.5)) == is_bounded
 
 

@@ -323,7 +323,7 @@ async def test_settings_without_effect_say_so(tmp_path: Path) -> None:
         await screen.press("right", shows="has no rerank stage, so it changes nothing before 0.8.4.")
     kitchen.write("MEMORY.md", "# Memory\n\n- She does like to eat ramen.\n- Her cat likes sushi.\n")
     async with running(kitchen.why("what_if", backend="markdown"), WIDE) as screen:
-        screen.shows("The weights do nothing here: this backend ranks by a rule of its own.")
+        screen.shows("The weights do nothing here: this backend ranks by its own rule.")
         await choose(screen, "threshold")
         await screen.press("enter", "=0.9", "enter")
         assert "− leaves" in screen.line_with("eat ramen")

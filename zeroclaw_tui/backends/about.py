@@ -63,7 +63,7 @@ class About(NamedTuple):
     """Whether it accepts every call, but stores nothing and finds nothing."""
     is_volatile: bool = False
     """Whether its memories are lost when the program exits."""
-    keeps_deleted: str | None = "It is not known what this store keeps of deleted rows."
+    keeps_deleted: str | None = "It is not known whether this store keeps deleted rows."
     """What remains of deleted memories that no command can remove, as a sentence; None if nothing remains."""
     notices: tuple[Notice, ...] = ()
     """Sentences for users about how it was opened."""

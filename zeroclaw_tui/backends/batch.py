@@ -211,16 +211,15 @@ class Batch:
             self._write_nothing(change, None)
         elif row is None or is_simulated or self._is_expected(row, before):
             self._replace(row or _as_row(before), None, change)
-        elif self.policy.on_conflict == "overwrite":
-            self._add_conflict(_as_row(before), row, "changed")
-            self._replace(row, None, change, replaces=True)
-        elif self.policy.on_conflict == "rename":
-            self._add_conflict(_as_row(before), row, "changed")
-            key = repr(one_line(before.key))
-            self.writer.notes[f"{key} changed since it was stored, so it stays as it is now."] = None
-            self._write_nothing(change, row)
         else:
-            self._add_conflict(_as_row(before), row, "changed", change)
+            is_skipped = self.policy.on_conflict in ("refuse", "skip")
+            self._add_conflict(_as_row(before), row, "changed", change if is_skipped else None)
+            if self.policy.on_conflict == "overwrite":
+                self._replace(row, None, change, replaces=True)
+            elif self.policy.on_conflict == "rename":
+                key = repr(one_line(before.key))
+                self.writer.notes[f"{key} changed since it was stored, so it stays as it is now."] = None
+                self._write_nothing(change, row)
 
     async def _plan_row(self, wanted: Row, change: Change, owner: str | None) -> None:
         """Plan to write a row exactly as given, for undo and imports."""

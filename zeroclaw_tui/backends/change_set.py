@@ -119,7 +119,7 @@ class ChangeSet:
             self._total.add(found.tally)
             self._policy.handled.update(found.handled)
             return
-        raise Refused("Another program writes these memories all the time.", hint="Try again when the agent is idle.")
+        raise Refused("Another program keeps writing these memories.", hint="Try again when ZeroClaw is idle.")
 
     async def _write(self, writer: RowWriter, batch: Sequence[Change]) -> Batch:
         memories = [change for change in batch if change.table == MEMORIES]

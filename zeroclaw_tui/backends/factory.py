@@ -188,7 +188,7 @@ def create_memory(config: MemoryConfig) -> Memory:
     known = ", ".join((*(info.key for info in BACKENDS), *plugin_names()))
     raise UsageError(
         f"There is no memory backend {config.backend!r}.",
-        hint=f"Known are {known}. ZeroClaw itself would use Markdown here, which --backend markdown opens.",
+        hint=f"Known backends: {known}. ZeroClaw itself would use Markdown here; --backend markdown opens it.",
         title="Unknown backend",
     )
 

@@ -162,7 +162,7 @@ class TraitWriter(RowWriter):
         written = {row.key: row for row in await self.read((), [(None, key) for key in new])} if new else {}
         for key, row in new.items():
             if key not in written:
-                raise Refused(f"{self._store.name} took the memory {key!r}, but does not have it.")
+                raise Refused(f"{self._store.name} accepted the memory {key!r}, but does not have it.")
             self.notes |= dict.fromkeys(self._losses(row, written[key]))
         return written
 
@@ -171,7 +171,7 @@ class TraitWriter(RowWriter):
         lost = [name for name in _OPTIONAL_FIELDS if wanted.values.get(name) not in (None, got.values.get(name))]
         lost += ["agent"] if wanted.agent not in (None, got.agent) else []
         why_not, taker = self._store.why_not, self._store.name
-        sentences = [why_not_field(why_not, name) or f"{taker} did not take the {name}." for name in lost]
+        sentences = [why_not_field(why_not, name) or f"{taker} did not store the {name}." for name in lost]
         created = wanted.values.get("created_at")
         if created and created != got.values.get("created_at"):
             sentences.append("It was stored again, so its id and its times are new.")

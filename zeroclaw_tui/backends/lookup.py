@@ -83,7 +83,7 @@ def require_database(memory: Memory) -> DatabaseUpkeep:
 async def make_store(memory: Memory, profile: ScoringProfile, *, dry_run: bool = False) -> None:
     """Create a missing store. Raises Refused if the backend has nothing to create, and the errors of `make`."""
     if memory.upkeep.maker is None:
-        raise Refused(f"There is nothing to make for the backend {memory.name}.")
+        raise Refused(f"The backend {memory.name} has nothing to create.")
     await memory.upkeep.maker.make(profile, dry_run=dry_run)
 
 

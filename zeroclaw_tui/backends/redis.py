@@ -151,7 +151,7 @@ def _name_of(key: str) -> bytes:
     try:
         return _PREFIX + key.encode()
     except UnicodeEncodeError:
-        raise Refused("A key in Redis has to be UTF-8 here.", hint="Replace what shows as �.") from None
+        raise Refused("A key in Redis must be UTF-8.", hint="Replace what shows as �.") from None
 
 
 def _data(row: Row) -> bytes:

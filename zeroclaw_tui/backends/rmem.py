@@ -305,7 +305,7 @@ def _result(entry: MemoryEntry, score: float | None, source: str) -> ScoredEntry
     return ScoredEntry(entry, 0, score, vector_score=cosine, stage=STAGE, source=source)
 
 
-NOT_READ = "R-Mem's own agents read this; no ZeroClaw does."
+NOT_READ = "Only R-Mem's own agents read this, not ZeroClaw."
 READ_ONLY = (
     "R-Mem databases are read-only here, because R-Mem keeps each deleted text in its archive and history. Change "
     "memories with `rustmem`, or copy them to another store with `zeroclaw memory copy`."

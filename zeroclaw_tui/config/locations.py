@@ -278,7 +278,7 @@ class _Place(NamedTuple):
         if given.suffix == ".md":
             root = root.parent if root.name == DAILY_FOLDER else root
             if not has_markdown(root):
-                raise Unreadable(f"{given} is no memory: ZeroClaw reads {CORE_NAME} and {DAILY_FOLDER}/*.md alone.")
+                raise Unreadable(f"{given} is not a memory: ZeroClaw only reads {CORE_NAME} and {DAILY_FOLDER}/*.md.")
             return self.of_root(root)
         is_brain = given.name == "brain.db" and root.name == "memory"
         root = root.parent if is_brain else root

@@ -406,7 +406,7 @@ def version_numbers(text: str) -> Version:
     """Parse "0.8.4" or "v0.8.4-beta-1" into three numbers. Raises ValueError."""
     found = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", text)
     if found is None:
-        raise ValueError(f"{text!r} is no version")
+        raise ValueError(f"{text!r} is not a version")
     major, minor, patch = (int(part or 0) for part in found.groups())
     return (major, minor, patch)
 

@@ -55,7 +55,7 @@ def decrypt(value: str, config_dir: Path | None) -> str:
     if value.startswith(ELSEWHERE):
         raise SecretUnreadable(
             "The value is in 1Password (op://), which this program does not read.",
-            hint="Put the key into the environment.",
+            hint="Set the key in an environment variable.",
         )
     if not is_encrypted(value):
         return value
@@ -136,20 +136,20 @@ def make_key_file(config_dir: Path, text: str) -> None:
         replace_bytes(path, None, text.encode("ascii"))
     except FileChangedError as error:
         hint = "Run it again to encrypt with that key."
-        raise Refused(f"There is a key file {path} already, and it stays.", hint=hint) from error
+        raise Refused(f"The key file {path} exists already and was not changed.", hint=hint) from error
 
 
 def read_key(config_dir: Path | None) -> bytes:
     """Read the 32 bytes of a config dir's `.secret_key` (64 hex digits). Never creates one; raises SecretUnreadable."""
     if config_dir is None:
-        raise SecretUnreadable(f"There is no config dir, so no {KEY_FILE} to decrypt with.")
+        raise SecretUnreadable(f"There is no config directory, so there is no {KEY_FILE} to decrypt with.")
     path = config_dir / KEY_FILE
     try:
         text = read_regular(path).decode("ascii", "replace").strip()
     except FileNotFoundError as error:
         raise SecretUnreadable(
             f"The key file {path} is missing.",
-            hint="ZeroClaw would make a new one, with which the value stays unreadable.",
+            hint="Restore it from a backup. ZeroClaw would create a new one, which cannot decrypt this value.",
         ) from error
     except OSError as error:
         raise SecretUnreadable(f"The key file {path} cannot be read: {error.strerror}.") from error

@@ -199,7 +199,7 @@ def _of_zeroclaw(reader: ConfigReader, memory: Mapping[str, Any], backend: Backe
     path = ("storage", kind, alias) if target.is_modern else tuple(PROVIDER_CONFIG.split("."))
     table = _with_url(reader.table(*path)) if target.is_modern or kind == "postgres" else {}
     if target.is_modern and kind in ("postgres", "qdrant") and alias not in reader.table("storage", kind):
-        notes.warn(f"There is no [storage.{kind}.{shown(alias)}]; ZeroClaw does not start {kind} without.")
+        notes.warn(f"There is no [storage.{kind}.{shown(alias)}]; ZeroClaw does not start {kind} without it.")
     settings: dict[str, Any] = {}
     for setting in settings_of(kind):
         section, _, old_key = setting.old_key.partition(".")

@@ -216,7 +216,7 @@ class OpenAIEmbedder(Embedder):
             return self._error("cannot be reached", "Check that it is running and that the URL is right.")
         # A server may close an idle connection at the moment of the next request, so a retry can help.
         hint = "Check the address (does its port want https?), or try again later."
-        return self._error("broke off instead of answering", hint, EndpointBusyError)
+        return self._error("closed the connection without an answer", hint, EndpointBusyError)
 
     def _error(self, problem: str, hint: str, kind: type[EmbeddingFailed] = EmbeddingFailed) -> EmbeddingFailed:
         """Make an error that names the endpoint by its URL, without user, password, query and key."""
@@ -291,8 +291,7 @@ def tls_error_message(error: BaseException) -> tuple[str, str] | None:
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
             hint = (
-                "Use the host name in the certificate. ZeroClaw (0.8.4) only trusts public authorities, so your own "
-                "does not help."
+                "Use the host name in the certificate. ZeroClaw (0.8.4) only trusts public authorities, not your own."
             )
             return "has a certificate that is not trusted here", hint
         if isinstance(cause, ssl.SSLError):

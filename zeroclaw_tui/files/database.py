@@ -39,7 +39,7 @@ CHUNK_SIZE = 16_000_000
 _ANOTHER_FILE = "Give the path of a brain.db, a workspace or a ZeroClaw config directory."
 PROCESSES = Path("/proc")
 """Where Linux lists processes and their open files; other systems have no such folder."""
-_STOP = "Stop it (ZeroClaw as a service: `zeroclaw service stop`), then do it again."
+_STOP = "Stop it (ZeroClaw as a service: `zeroclaw service stop`), then try again."
 _PAGES_PER_STEP = 4096
 _PROBE_BYTES = 64 * 1024  # More than the smallest file that SQLite needs next to a database, which has 32 KiB.
 _SPARE_BYTES = 8 * 1024 * 1024
@@ -479,7 +479,7 @@ def check_room(path: Path, *, copies: int, folder: Path) -> None:
 
     free = shutil.disk_usage(folder).free
     if free < needed + _SPARE_BYTES:
-        message = f"There is no room in {folder}: {needed:,} bytes are needed and {free:,} are free."
+        message = f"Not enough space in {folder}: {needed:,} bytes are needed and {free:,} are free."
         raise DiskFull(message, hint=MAKE_ROOM)
 
 

@@ -23,7 +23,7 @@ PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 """The errors of a full disk and of a used-up quota."""
-MAKE_ROOM = "Make room on that disk (old backups and logs, for instance), then do it again."
+MAKE_ROOM = "Free space on that disk, for instance by deleting old backups and logs, then try again."
 _MARK = ".zeroclaw-tui-"
 _TEMP_NAME = rf"\..+{re.escape(_MARK)}[0-9a-f]{{16}}(\.tmp)?"
 _MAX_STEM_BYTES = 200  # With the mark, a name stays below the 255 bytes that file systems allow.
@@ -109,7 +109,7 @@ def read_bytes(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        hint = "Move it out of the way." if error.errno == errno.EINVAL else "Check its permissions."
+        hint = "Move it to another place." if error.errno == errno.EINVAL else "Check its permissions."
         raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint=hint) from error
 
 
@@ -121,7 +121,7 @@ def translate_os_errors(path: Path, *, kind: type[InspectorError] = Unreadable) 
     except OSError as error:
         is_full = error.errno in FULL
         message = f"{path} cannot be written: {'the disk is full' if is_full else error.strerror}."
-        hint = f"Nothing was written. {MAKE_ROOM if is_full else 'Check who may write there.'}"
+        hint = f"Nothing was written. {MAKE_ROOM if is_full else 'Check its permissions and those of its folder.'}"
         raise (DiskFull if is_full else kind)(message, hint=hint, title="Not written") from error
 
 
@@ -255,7 +255,7 @@ def retry_if_changed(attempt: Callable[[], Result], path: Path) -> Result:
     for _ in range(_ATTEMPTS):
         with suppress(FileChangedError):
             return attempt()
-    raise Refused(f"{path} is being rewritten all the time.", hint="Try again when the agent rests.")
+    raise Refused(f"Another program keeps rewriting {path}.", hint="Try again when ZeroClaw is idle.")
 
 
 def rename(temp: Path, target: Path, *, replaces: bool) -> None:

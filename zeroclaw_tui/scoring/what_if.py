@@ -159,11 +159,11 @@ def _faults(trial: Trial, has_vectors: bool, has_stages: bool) -> Iterator[Fault
     profile, settings, rerank = trial.profile, trial.settings, trial.settings.rerank
     mode, threshold = mode_in(settings, profile), settings.threshold
     if parse_version(profile.version) >= _BOUNDED_SINCE and threshold > 1.0:
-        yield ("threshold",), f"ZeroClaw {profile.version} takes only a threshold from 0 to 1."
+        yield ("threshold",), f"ZeroClaw {profile.version} accepts only a threshold from 0 to 1."
     if not has_stages:
-        yield ("weights",), "The weights do nothing here: this backend ranks by a rule of its own."
+        yield ("weights",), "The weights do nothing here: this backend ranks by its own rule."
         if settings.search_mode != "hybrid":
-            yield ("mode",), "The search mode does nothing here: this backend ranks by a rule of its own."
+            yield ("mode",), "The search mode does nothing here: this backend ranks by its own rule."
     elif mode != settings.search_mode:
         yield ("mode",), f"ZeroClaw {profile.version} does not read the search mode, so it changes nothing."
     if has_stages and mode == "embedding" and not has_vectors:

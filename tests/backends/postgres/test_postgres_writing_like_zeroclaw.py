@@ -74,7 +74,7 @@ async def test_an_old_table_with_unique_keys_refuses_the_same_key_of_a_second_ag
     place.run("ALTER TABLE memories ADD UNIQUE (key)")
     memory = await opens()
     await create(memory, Draft("lang", "his"))
-    with pytest.raises(Refused, match="does not take another memory with the key 'lang'"):
+    with pytest.raises(Refused, match="does not accept another memory with the key 'lang'"):
         await create(memory, Draft("lang", "hers", agent="scout"))
 
 

@@ -61,7 +61,7 @@ async def test_a_wrong_or_missing_key_is_reported(server, key, sentence):
     [
         ("garbage", "What answers at {} is not Qdrant."),
         ("error", "Qdrant at {} has an internal error (HTTP 500)."),
-        ("breaks off", "The connection to {} broke off."),
+        ("breaks off", "The connection to {} was lost."),
         ("hangs", "Qdrant at {} did not answer within 0.3 s."),
     ],
 )

@@ -150,7 +150,7 @@ def check_form(table: Table) -> None:
     elif other:
         why = f"its column {other[0]} is of type {shown(table.columns[other[0]])}"
     elif table.kind != "r":
-        why = "it is no plain table"
+        why = "it is not a plain table"
     else:
         return
     raise Unreadable(
@@ -166,7 +166,7 @@ async def make_table(connection: asyncpg.Connection, schema: str, name: str, pro
     """
     found = await inspect_table(connection, schema, name)
     if found.kind is not None:
-        raise Refused(f"There is a table {found.shown_name} already.")
+        raise Refused(f"The table {found.shown_name} exists already.")
     if not found.may_make:
         user = shown(found.user)
         raise Refused(f"The user {user} may not create the table {found.shown_name}.", hint=found.grant)

@@ -96,7 +96,7 @@ class PostgresWriter(TableWriter):
         length = f" of {table.dimensions} numbers" if table.keeps_vectors else ""
         return Refused(
             f"The table takes vectors{length} only; the model makes {vector.dimensions}.",
-            hint="Name a model in the config that fits, or have the column altered by who owns the table.",
+            hint="Configure a model with such vectors, or ask the owner of the table to change the column.",
         )
 
     def restored_row(self, row: Row, existing: Row | None, owner: str | None, *, new_id: bool) -> Row:
@@ -200,7 +200,7 @@ class PostgresWriter(TableWriter):
         if await self.read([row], [(self.owner(row), row.key)]):
             return WriteConflict()
         return Refused(
-            f"The table does not take another memory with the key {one_line(row.key)!r}, by a rule of its own.",
+            f"The table does not accept another memory with the key {one_line(row.key)!r}, by a rule of its own.",
             hint="A table made before ZeroClaw 0.8.0 may allow each key once for all agents together.",
         )
 

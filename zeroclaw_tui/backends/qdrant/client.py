@@ -196,7 +196,7 @@ class QdrantClient:
             problem = "refuses the API key" if self._key else "wants an API key"
             raise KeyRefused(
                 f"Qdrant at {server} {problem} (HTTP {status}).",
-                hint="Set storage.qdrant.api_key to one that may do this.",
+                hint="Set storage.qdrant.api_key to a key with this permission.",
             )
         if status >= 500:
             raise NotReachable(f"Qdrant at {server} has an internal error (HTTP {status}).", hint="Try again later.")
@@ -249,7 +249,7 @@ def _connection_error(error: Exception, address: CollectionAddress) -> NotReacha
     if isinstance(error, httpx.ConnectError):
         hint = "Is Qdrant running, and are host and port right?"
         return NotReachable(f"Nothing answers at {server}.", hint=hint)
-    return NotReachable(f"The connection to {server} broke off.", hint="Check the address and any proxy; try again.")
+    return NotReachable(f"The connection to {server} was lost.", hint="Check the address and any proxy; try again.")
 
 
 def _reason(document: Any) -> str:

@@ -438,7 +438,7 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
             vectors = {"size": self._dimensions, "distance": _COSINE}
             await self._client.request("PUT", "", {"vectors": vectors})
         else:
-            raise Refused(f"There is a collection {self._client.address.collection} already.")
+            raise Refused(f"The collection {self._client.address.collection} exists already.")
 
     async def health_check(self) -> bool:
         await self._client.describe()

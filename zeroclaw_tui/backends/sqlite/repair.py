@@ -100,7 +100,7 @@ def repair_hydrated(writing: SqliteWriter) -> None:
         lacking = set(COLUMNS[generation]) - writing.schema.columns - {"session_id"}
         if lacking:
             raise Refused(
-                f"The memories table lacks {', '.join(sorted(lacking))}, which hydration always makes.",
+                f"The memories table lacks {', '.join(sorted(lacking))}, which hydration always creates.",
                 hint="Nothing was changed. Export the memories and import them into a new store.",
             )
         connection.execute("DROP TABLE IF EXISTS embedding_cache")
@@ -119,7 +119,7 @@ def fold_log(path: Path) -> None:
     """
     require_unused(path)
     if not fold_in(path):
-        raise Locked(f"{path} is being read, so only part of its log was checkpointed.", hint="Try again in a moment.")
+        raise Locked(f"{path} is in use, so only part of its log was checkpointed.", hint="Try again in a moment.")
 
 
 def rebuild_index(writing: SqliteWriter) -> None:
@@ -207,7 +207,7 @@ def make_database(path: Path, generation: str, rows: Sequence[Row] = (), now: st
             with made.open("rb") as file:
                 put_in_place(made, file.fileno(), target, replaces=target.exists())
     except FileExistsError as error:
-        raise Refused(f"There is a file {target} already.", hint="Open that one.") from error
+        raise Refused(f"The file {target} exists already.", hint="Open it, or choose another path.") from error
     except (OSError, sqlite3.Error) as error:
         raise creation_error(target, error) from error
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import aiosqlite
 
-from zeroclaw_tui.files.database import translate_sqlite_errors
+from zeroclaw_tui.files.database import columns_of, translate_sqlite_errors
 from zeroclaw_tui.files.disk import new_file
 from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import Unreadable
@@ -246,7 +246,6 @@ def new_database(
 
 def aliases_of(connection: sqlite3.Connection) -> dict[str, str]:
     """Read the agents' aliases by id; empty if there is no such table."""
-    described = connection.execute("SELECT lower(name) FROM pragma_table_info('agents')")
-    if not {"id", "alias"} <= {name for (name,) in described}:
+    if not {"id", "alias"} <= {name.lower() for name in columns_of(connection, "agents")}:
         return {}
     return {as_text(agent): as_text(alias) for agent, alias in connection.execute("SELECT id, alias FROM agents")}

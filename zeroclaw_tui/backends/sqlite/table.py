@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zeroclaw_tui.backends.sqlite.schema import TRIGGERS, aliases_of
-from zeroclaw_tui.files.database import bound, connect_to_write, explain_sqlite_error, is_disk_full, quoted
+from zeroclaw_tui.files.database import bound, columns_of, connect_to_write, explain_sqlite_error, is_disk_full, quoted
 from zeroclaw_tui.files.disk import MAKE_ROOM
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.entry import as_text
@@ -35,9 +35,8 @@ class RawTable:
     def __init__(self, connection: sqlite3.Connection, aliases: Mapping[str, str] | None = None) -> None:
         self._connection = connection
         self._aliases = aliases_of(connection) if aliases is None else aliases
-        described = connection.execute("SELECT name FROM pragma_table_info('memories')")
-        names = [as_text(column) for (column,) in described]
-        self.columns = tuple(column.lower() if column.lower() in ALL_COLUMNS else column for column in names)
+        names = columns_of(connection, "memories")
+        self.columns = tuple(name.lower() if name.lower() in ALL_COLUMNS else name for name in names)
         self._selected = ", ".join(map(quoted, self.columns))
 
     def where(self, condition: str, values: Sequence[Any] = ()) -> Iterator[Row]:

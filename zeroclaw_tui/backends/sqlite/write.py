@@ -307,5 +307,5 @@ def other_model(
     theirs = ", ".join(stamped[name] for name in _NAMES if name in stamped)
     return Refused(
         f"The vectors here come from another model ({theirs}), and two models' vectors cannot be compared.",
-        hint="Start ZeroClaw once with the present settings: it empties the old vectors. Then do it again.",
+        hint="Start ZeroClaw once with the current settings, so that it deletes the old vectors. Then try again.",
     )
