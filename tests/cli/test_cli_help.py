@@ -75,8 +75,8 @@ def test_json_output_has_the_fields_that_its_page_names(memory: Command) -> None
         if "error" in answer.json:
             assert verb in ("redo",)
             continue
-        shape = every_verb()[verb].shape
-        fields, more = (re.findall(r"[a-z_]+", part) for part in shape.partition("}")[::2])
+        document = every_verb()[verb].document
+        fields, more = (re.findall(r"[a-z_]+", part) for part in document.partition("}")[::2])
         if verb == "get":
             fields, more = list(JSON_FIELDS), []
         # Each command that changes memory adds its own fields to the JSON of every change.

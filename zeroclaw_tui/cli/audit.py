@@ -68,8 +68,8 @@ async def audit(library: Library, args: argparse.Namespace) -> int:
 
         versions = {version.handle: version for finding in findings for version in finding.versions}
         return await remove_planned(library, args, PurgePlan(tuple(versions.values())), "purge")
-    found = {**output.place_of(library), **report.as_json(kinds, args.limit)}
-    return output.print_result(args, found, _report_lines(library, report, findings, args))
+    document = {**output.place_of(library), **report.as_json(kinds, args.limit)}
+    return output.print_result(args, document, _report_lines(library, report, findings, args))
 
 
 def _kinds(args: argparse.Namespace) -> list[FindingKind]:

@@ -38,8 +38,8 @@ async def find_exact(
             found = [await library.memory.get(key)]
         elif not found and library.memory.about.is_line_based:
             found = [*await _lines_stored_as(library.memory, key, agents)]
-    wanted = [entry for entry in found if entry is not None and (key is None or id in (None, entry.id))]
-    return [entry for entry in wanted if not agents or entry.agent in agents]
+    matching = [entry for entry in found if entry is not None and (key is None or id in (None, entry.id))]
+    return [entry for entry in matching if not agents or entry.agent in agents]
 
 
 async def _lines_stored_as(memory: Memory, key: str, agents: Sequence[str]) -> Sequence[MemoryEntry]:
@@ -49,29 +49,29 @@ async def _lines_stored_as(memory: Memory, key: str, agents: Sequence[str]) -> S
 
     start = line_of(key, "")
     containing = await memory.rows(Query(ENTRIES, MemoryFilter(contains=start, agent=tuple(agents) or None)))
-    found = [entry for entry in containing if entry.content.startswith(start)]
-    if len(found) > 1:
-        keys = ", ".join(entry.key for entry in found)
+    entries = [entry for entry in containing if entry.content.startswith(start)]
+    if len(entries) > 1:
+        keys = ", ".join(entry.key for entry in entries)
         raise Refused(f"Several lines begin with {start} {keys}.", hint="Pass the key of one of these lines.")
-    return found
+    return entries
 
 
 async def find_one(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> MemoryEntry:
     """Find the memory with a key or id. Raises NotFound, and Refused for a key of several agents."""
-    found = await find_exact(library, key, id, agents)
-    if not found:
+    entries = await find_exact(library, key, id, agents)
+    if not entries:
         raise not_found(key, id)
-    if len(found) > 1:
-        raise several_agents(found)
-    return found[0]
+    if len(entries) > 1:
+        raise several_agents(entries)
+    return entries[0]
 
 
 async def find_by_prefix(library: Library, prefix: str, agents: Sequence[str]) -> list[MemoryEntry]:
     """Find memories by key prefix, the last written first."""
     from zeroclaw_tui.memory.query import ENTRIES, MemoryFilter, Query
 
-    found = await library.memory.rows(Query(ENTRIES, MemoryFilter(), prefix=prefix, limit=MOST_PREFIX_MATCHES))
-    return [entry for entry in found if not agents or entry.agent in agents]
+    entries = await library.memory.rows(Query(ENTRIES, MemoryFilter(), prefix=prefix, limit=MOST_PREFIX_MATCHES))
+    return [entry for entry in entries if not agents or entry.agent in agents]
 
 
 def unique_name(entry: MemoryEntry) -> str:

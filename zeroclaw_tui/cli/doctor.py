@@ -112,15 +112,15 @@ def _chosen(report: DoctorReport, names: Sequence[str]) -> list[DoctorFinding]:
     chosen: dict[tuple[str, str], DoctorFinding] = {}
     for name in names:
         # Only `reindex` sends texts to a provider, because it shows what it sends.
-        every = [finding for finding in report.findings if finding.repair not in (None, "fill vectors")]
-        found = every if name == "all" else [finding for finding in report.findings if finding.id == name]
-        if not found and name != "all":
+        repairable = [finding for finding in report.findings if finding.repair not in (None, "fill vectors")]
+        named = repairable if name == "all" else [finding for finding in report.findings if finding.id == name]
+        if not named and name != "all":
             closed = next((finding for finding in report.findings if finding.id == "not-open"), None)
             if closed is not None:
                 raise Unreadable(closed.title, hint=closed.by_hand)
             known = ", ".join(one_line(finding.id) for finding in report.findings) or "none"
             raise UsageError(f"Unknown finding {name!r}.", hint=f"Findings: {known}.")
-        for finding in found:
+        for finding in named:
             if finding.repair is None:
                 note(f"zeroclaw: {finding.id} cannot be repaired here. {finding.by_hand}")
             else:
@@ -155,8 +155,8 @@ async def _repair(
 
 
 def _outcome_lines(repaired: RepairOutcome) -> Iterator[Line]:
-    done, backup = repaired.sentences()
-    yield (Styled("✓", GREEN), " ", _clean(done))
+    sentence, backup = repaired.sentences()
+    yield (Styled("✓", GREEN), " ", _clean(sentence))
     yield _clean(backup)
 
 
@@ -213,8 +213,8 @@ async def _compact(config: MemoryConfig, args: argparse.Namespace) -> int:
     if not plan.open_in and not args.yes and not plans.confirm("Rewrite it?", plan.sentences()):
         return REFUSED
     outcome = await compact(config, args.now)
-    done = {**facts, "after": (await plan_compact(config)).size, **outcome.as_json()}
-    return plans.print_plan(args, _outcome_lines(outcome), done)
+    document = {**facts, "after": (await plan_compact(config)).size, **outcome.as_json()}
+    return plans.print_plan(args, _outcome_lines(outcome), document)
 
 
 @verb(

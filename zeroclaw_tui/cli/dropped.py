@@ -61,11 +61,11 @@ def _options() -> dict[tuple[str, str], str]:
         (f"{_RECALLING} search", option, f"use `--set`, as in `zeroclaw memory recall QUERY --set memory.{setting}`.")
         for option, setting in _NOW_SET.items()
     ]
-    found: dict[tuple[str, str], str] = {}
+    errors: dict[tuple[str, str], str] = {}
     for verbs, options, instead in (*_ROWS, *now_set):
         for verb in [verbs] if verbs.startswith("trash ") else verbs.split():
-            found |= {(verb, option): f"`{option}` was removed; {instead}" for option in options.split()}
-    return found
+            errors |= {(verb, option): f"`{option}` was removed; {instead}" for option in options.split()}
+    return errors
 
 
 OPTIONS = _options()

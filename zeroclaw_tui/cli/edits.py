@@ -76,8 +76,8 @@ async def store(library: Library, args: argparse.Namespace) -> int:
     is_replaced = await _has_replaced(library, outcome)
     output.notes(outcome.notes)
     what = repr(in_one_line(draft.key)) + (" over the old one" if is_replaced else "")
-    done = output.done(outcome.headline(plans.undo_hint(), what=what))
-    return output.print_result(args, _row_document(library, outcome, replaced=is_replaced), [done])
+    headline = output.done(outcome.headline(plans.undo_hint(), what=what))
+    return output.print_result(args, _row_document(library, outcome, replaced=is_replaced), [headline])
 
 
 @verb(
@@ -193,8 +193,8 @@ def _row_document(library: Library, outcome: Outcome, **more: Any) -> dict[str, 
     """The document of a change of one memory, with the memory as "entry"."""
     entry = None if outcome.row is None else outcome.row.entry()
     entries = [] if entry is None else [plans.entry_summary(entry)]
-    found = None if entry is None else entry.as_json()
-    return plans.change_document(library, outcome, entries=entries, entry=found, **more)
+    entry_json = None if entry is None else entry.as_json()
+    return plans.change_document(library, outcome, entries=entries, entry=entry_json, **more)
 
 
 @verb(
@@ -242,18 +242,18 @@ async def purge(library: Library, args: argparse.Namespace) -> int:
     from zeroclaw_tui.memory.query import Superseded
 
     _refuse_blank_filters(args)
-    wanted = options.build_filter(args)
-    named = bool(args.keys or args.id)
-    chosen = wanted.but(agent=None) if named else wanted
-    filtered = not chosen.is_empty or chosen.superseded is not Superseded.HIDE
-    if named and filtered:
+    filters = options.build_filter(args)
+    by_name = bool(args.keys or args.id)
+    selection = filters.but(agent=None) if by_name else filters
+    is_filtered = not selection.is_empty or selection.superseded is not Superseded.HIDE
+    if by_name and is_filtered:
         raise UsageError("Keys or ids and filters exclude each other.", hint="Only --agent may go with keys.")
-    if not named and wanted.is_empty and wanted.superseded is not Superseded.ONLY:
+    if not by_name and filters.is_empty and filters.superseded is not Superseded.ONLY:
         raise UsageError(
             "No filter given.", hint="Pass a filter, keys or ids; `zeroclaw memory clear` deletes everything."
         )
     plans.check_can_change(library, args)
-    plan = await (_plan_by_name(library, args) if named else plan_purge(library, wanted))
+    plan = await (_plan_by_name(library, args) if by_name else plan_purge(library, filters))
     if args.everywhere and plan.count:
         return await _purge_everywhere(library, args, plan)
     return await remove_planned(library, args, plan, "purge")
@@ -305,21 +305,21 @@ async def clear(library: Library, args: argparse.Namespace) -> int:
         raise UsageError("--key names one memory; leave out --category.")
     plans.check_can_change(library, args)
     if args.key is not None:
-        found = await find_like_zeroclaw(library, args)
-        if found is None:
+        entry = await find_like_zeroclaw(library, args)
+        if entry is None:
             return REFUSED
-        return await remove_planned(library, args, await plans.plan_entries(library, [found]), "clear", found.key)
+        return await remove_planned(library, args, await plans.plan_entries(library, [entry]), "clear", entry.key)
     category = None if args.category is None else (normal_category(args.category),)
-    wanted = MemoryFilter(category=category, agent=tuple(options.agent_names(args)) or None)
-    return await remove_planned(library, args, await plan_purge(library, wanted), "clear")
+    filters = MemoryFilter(category=category, agent=tuple(options.agent_names(args)) or None)
+    return await remove_planned(library, args, await plan_purge(library, filters), "clear")
 
 
 async def _plan_by_name(library: Library, args: argparse.Namespace) -> PurgePlan:
     """Plan for all keys and ids in the arguments. Raises NotFound if one of them does not exist."""
     agents = options.agent_names(args)
-    found = [await find_one(library, key, None, agents) for key in args.keys]
-    found += [await find_one(library, None, wanted, agents) for wanted in args.id or ()]
-    return await plans.plan_entries(library, found)
+    entries = [await find_one(library, key, None, agents) for key in args.keys]
+    entries += [await find_one(library, None, given_id, agents) for given_id in args.id or ()]
+    return await plans.plan_entries(library, entries)
 
 
 async def remove_planned(
@@ -345,14 +345,14 @@ async def remove_planned(
     is_clear, forever = verb == "clear", getattr(args, "forever", False)
     if is_clear and key is None and not args.json:
         output.write_lines([f"Found {plan.count} entries in '{in_one_line(args.category or 'all categories')}'."])
-    found: tuple[TextPlace, ...] = ()
+    copies: tuple[TextPlace, ...] = ()
     if args.dry_run or not (args.yes or is_clear):
-        found = () if remove is not None else await plans.copies_of_plan(library, plan)
-        shown = [*await plans.plan_lines(library, plan, verb, forever=forever, copies=found), *lines]
+        copies = () if remove is not None else await plans.copies_of_plan(library, plan)
+        shown = [*await plans.plan_lines(library, plan, verb, forever=forever, copies=copies), *lines]
     else:
         shown = plans.superseded_lines(plan, verb)
     if args.dry_run:
-        return plans.print_plan(args, shown, _planned_document(library, plan, verb, found))
+        return plans.print_plan(args, shown, _planned_document(library, plan, verb, copies))
     if args.yes and not args.json:
         output.write_lines(shown, sys.stderr)
     if not args.yes and not _confirmed(plan, verb, key, shown, forever=forever):

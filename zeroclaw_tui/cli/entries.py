@@ -202,17 +202,17 @@ async def find_like_zeroclaw(library: Library, args: argparse.Namespace, id: str
     Raises NotFound, and Refused for a key of several agents, or for several matches of a prefix with --json.
     """
     agents = options.agent_names(args)
-    found = await find_exact(library, args.key, id, agents, like_zeroclaw=args.verb == "get")
-    if not found and args.key and id is None:
-        found = await find_by_prefix(library, args.key, agents)
-        if len({entry.key for entry in found}) > 1:
-            _print_too_many(args, found)
+    entries = await find_exact(library, args.key, id, agents, like_zeroclaw=args.verb == "get")
+    if not entries and args.key and id is None:
+        entries = await find_by_prefix(library, args.key, agents)
+        if len({entry.key for entry in entries}) > 1:
+            _print_too_many(args, entries)
             return None
-    if not found:
+    if not entries:
         raise not_found(args.key, id)
-    if len(found) > 1:
-        raise several_agents(found)
-    return found[0]
+    if len(entries) > 1:
+        raise several_agents(entries)
+    return entries[0]
 
 
 def _print_too_many(args: argparse.Namespace, found: Sequence[MemoryEntry]) -> None:
@@ -250,16 +250,16 @@ async def stats(library: Library, args: argparse.Namespace) -> int:
     from zeroclaw_tui.curation.stats import full_stats
     from zeroclaw_tui.memory.query import MemoryFilter
 
-    memory, wanted = library.memory, options.build_filter(args)
-    is_all = wanted == MemoryFilter()
+    memory, filters = library.memory, options.build_filter(args)
+    is_all = filters == MemoryFilter()
     if args.json:
-        output.print_document(await full_stats(memory, args.now.isoformat(), None if is_all else wanted))
+        output.print_document(await full_stats(memory, args.now.isoformat(), None if is_all else filters))
         return DONE
-    counts = await count_facets(memory, wanted, args.now.isoformat())
+    counts = await count_facets(memory, filters, args.now.isoformat())
     total = await memory.count() if is_all else counts.total
     healthy = await memory.health_check()
     output.write_lines(stats_lines(memory.name, healthy=healthy, total=total, by_category=counts.by["category"]))
-    _note_hidden(await library.superseded_hidden(wanted))
+    _note_hidden(await library.superseded_hidden(filters))
     return DONE
 
 

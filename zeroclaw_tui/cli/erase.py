@@ -89,13 +89,13 @@ async def erase_planned(
         note(f"zeroclaw: A copy of {counted(count)} was written to {one_line(str(copy))}.")
     with plans.Progress("Erasing", len(plan.to_erase)) as progress:
         report = await erase_texts(library, plan, progress.advance)
-    done = {"verb": _ERASING, "dry_run": False, **report.as_json()}
+    document = {"verb": _ERASING, "dry_run": False, **report.as_json()}
     *lines, end = report.sentences()
     if report_file is not None:
-        text = json.dumps(done, ensure_ascii=False, indent=2)
+        text = json.dumps(document, ensure_ascii=False, indent=2)
         replace_bytes(report_file, None, f"{text}\n".encode("utf-8", "backslashreplace"))
     sign = Styled("✓", GREEN) if report.is_complete else Styled("!", YELLOW)
-    print_result(args, done, [*map(one_line, lines), (sign, f" {end}")])
+    print_result(args, document, [*map(one_line, lines), (sign, f" {end}")])
     return DONE if report.is_complete else REFUSED
 
 

@@ -42,25 +42,25 @@ async def health(configs: Sequence[MemoryConfig], args: argparse.Namespace) -> i
     config, library = configs[0], None
     try:
         library = await open_library(config, args.profile, may_be_missing=True)
-        found = await library.memory.health()
-        code = DONE if found.ok else REFUSED
+        health = await library.memory.health()
+        code = DONE if health.ok else REFUSED
     except InspectorError as error:
         # SQLite notices damage deep in a file only when its rows are read.
         if error.exit_code != NOT_REACHABLE:
             raise
-        found, code = Health(False, error.message, (error.hint,) if error.hint else ()), NOT_REACHABLE
+        health, code = Health(False, error.message, (error.hint,) if error.hint else ()), NOT_REACHABLE
     finally:
         if library is not None:
             await library.close()
     if library is not None:
         # The ZeroClaw version, and so the keys that apply, is known only after opening the store.
-        judged = reload_config(config, version=library.profile.profile.version)
+        reloaded = reload_config(config, version=library.profile.profile.version)
         own = settings_problem(config.install)
-        config = config._replace(warnings=(*judged.warnings, *([own] if own else [])))
-        findings = dict.fromkeys((*sentences(library.memory.about.notices), *found.findings))
-        found = Health(found.ok, found.summary, tuple(findings), found.facts)
-    shown = _health_document(found, library, config)
-    print_result(args, shown, _health_lines(shown, config))
+        config = config._replace(warnings=(*reloaded.warnings, *([own] if own else [])))
+        findings = dict.fromkeys((*sentences(library.memory.about.notices), *health.findings))
+        health = Health(health.ok, health.summary, tuple(findings), health.facts)
+    document = _health_document(health, library, config)
+    print_result(args, document, _health_lines(document, config))
     return code
 
 

@@ -54,8 +54,8 @@ async def hygiene(library: Library, args: argparse.Namespace) -> int:
         outcome = await run_hygiene(library, plan, on_progress=progress.advance)
     output.notes(outcome.notes)
     names = ("count", "action", "until", "changed", "missing", "notes")
-    done = {name: value for name, value in outcome.as_json().items() if name in names}
-    output.print_result(args, planned | done, run_sentences(outcome, plan, runnable("`zeroclaw memory undo`")))
+    document = {name: value for name, value in outcome.as_json().items() if name in names}
+    output.print_result(args, planned | document, run_sentences(outcome, plan, runnable("`zeroclaw memory undo`")))
     if outcome.cancelled:
         return plans.note_stopped(outcome.count, f"{len(plan.items):,}")
     return REFUSED if outcome.count + len(outcome.missing) < len(plan.items) else DONE

@@ -113,12 +113,12 @@ def check_spelling(parser: Parser, foreign: str) -> None:
     """Raise UsageError for an option that no ZeroClaw has and that is probably a misspelt one of ours."""
     if not foreign.startswith("--") or foreign in _ZEROCLAW_OPTIONS or foreign.endswith("-only"):
         return
-    near = suggest(foreign, parser._option_string_actions, cutoff=0.8)
-    if near is not None:
+    suggestion = suggest(foreign, parser._option_string_actions, cutoff=0.8)
+    if suggestion is not None:
         shown = one_line(mask_secrets(foreign))[:_LONGEST_SHOWN]
         raise UsageError(
             f"Unknown argument {shown}.",
-            hint=f"Did you mean {near}? `zeroclaw --real onboard {shown}` runs the real zeroclaw.",
+            hint=f"Did you mean {suggestion}? `zeroclaw --real onboard {shown}` runs the real zeroclaw.",
         )
 
 
@@ -158,20 +158,20 @@ def restore(install: Install, args: argparse.Namespace) -> int:
         )
     if args.restore:
         return _restore_backup(install, config_file, _find_backup(args.restore, backups), args)
-    shown = [{"name": backup.name, "path": str(backup.path), "when": backup.when.isoformat()} for backup in backups]
-    found = {"config_file": str(config_file), "backups": shown, "restored": None, "dry_run": args.dry_run}
+    listed = [{"name": backup.name, "path": str(backup.path), "when": backup.when.isoformat()} for backup in backups]
+    document = {"config_file": str(config_file), "backups": listed, "restored": None, "dry_run": args.dry_run}
     title = Styled(f"Backups of {one_line(str(config_file))}, newest first", BOLD)
     end = "--restore NAME restores one; with --dry-run it shows the lines that would change."
-    return output.print_result(args, found, [title, *(f"  {backup.name}" for backup in backups), end])
+    return output.print_result(args, document, [title, *(f"  {backup.name}" for backup in backups), end])
 
 
 def _find_backup(name: str, backups: Sequence[Backup]) -> Backup:
-    found = backups[0] if name == LATEST else next((backup for backup in backups if backup.name == name), None)
-    if found is None:
-        there = ", ".join(backup.name for backup in backups)
+    chosen = backups[0] if name == LATEST else next((backup for backup in backups if backup.name == name), None)
+    if chosen is None:
+        names = ", ".join(backup.name for backup in backups)
         shown = cut(one_line(name), _LONGEST_SHOWN)
-        raise NotFound(f"No backup named {shown!r}.", hint=f"Backups: {there}. `latest` is the newest.")
-    return found
+        raise NotFound(f"No backup named {shown!r}.", hint=f"Backups: {names}. `latest` is the newest.")
+    return chosen
 
 
 def _restore_backup(install: Install, config_file: Path, backup: Backup, args: argparse.Namespace) -> int:
@@ -183,9 +183,9 @@ def _restore_backup(install: Install, config_file: Path, backup: Backup, args: a
     from zeroclaw_tui.onboard.review import command_line
 
     today, raw = read_config(config_file), read_backup(backup)
-    shape: dict[str, Any] = {"config_file": str(config_file), "restored": None, "backup": None}
+    document: dict[str, Any] = {"config_file": str(config_file), "restored": None, "backup": None}
     shown, compared = _compared(today, raw, config_file)
-    shape |= {**compared, "dry_run": args.dry_run}
+    document |= {**compared, "dry_run": args.dry_run}
     if today == raw:
         shown = [[("", f"{one_line(str(config_file))} already equals {backup.name}.")]]
     elif args.dry_run:
@@ -196,13 +196,13 @@ def _restore_backup(install: Install, config_file: Path, backup: Backup, args: a
             return REFUSED
         shown = shown if args.yes else []
         saved = save_config(config_file, today, raw, install.own_dir, datetime.now().astimezone())
-        shape |= {"restored": backup.name, "backup": saved.name if saved else None}
+        document |= {"restored": backup.name, "backup": saved.name if saved else None}
         shown.append([("good", "✓ "), ("", f"Restored {one_line(str(config_file))} from {backup.name}.")])
         if saved is not None:
             command = command_at(install, os.environ, "zeroclaw onboard", "--restore", saved.name)
             shown += [[("", "  To undo the restore:")], command_line(command)]
     if args.json:
-        output.print_document(shape)
+        output.print_document(document)
     else:
         _write(shown)
     return DONE
@@ -220,10 +220,10 @@ def _compared(today: bytes | None, raw: bytes, config_file: Path) -> tuple[list[
         before, after = (ConfigDocument.from_bytes(each or b"", config_file) for each in (today, raw))
     except BrokenConfig as problem:
         return [[title], [("", f"The lines are not compared: {problem.message}")]], {"lines": None, "diff": None}
-    found = difference(before, after)
-    lines = [[title, ("dim", f"    {counted_lines(found)}")], *difference_lines(found)]
-    counts = {"changed": found.differing, "kept": found.unchanged}
-    return lines, {"lines": counts, "diff": difference_text(found)}
+    compared = difference(before, after)
+    lines = [[title, ("dim", f"    {counted_lines(compared)}")], *difference_lines(compared)]
+    counts = {"changed": compared.differing, "kept": compared.unchanged}
+    return lines, {"lines": counts, "diff": difference_text(compared)}
 
 
 class TestFailed(InspectorError):
@@ -302,10 +302,10 @@ def _apply_options(args: argparse.Namespace) -> int:
     backup = apply_plan(plan) if writes else None
     failed = _failed(bad[0], dry_run=args.dry_run) if bad else None
     if args.json:
-        shape = {**plan_document(plan, findings, written=writes, backup=backup), "dry_run": args.dry_run}
+        document = {**plan_document(plan, findings, written=writes, backup=backup), "dry_run": args.dry_run}
         if failed is not None:
-            shape["error"] = output.error_as_json(failed.title, failed.message, failed.hint, failed.exit_code)
-        output.print_document(shape)
+            document["error"] = output.error_as_json(failed.title, failed.message, failed.hint, failed.exit_code)
+        output.print_document(document)
         if failed is not None:
             note(f"zeroclaw: {failed.message}\n{failed.hint}")
             return failed.exit_code
@@ -332,8 +332,8 @@ async def _tests(plan: Plan) -> list[Finding]:
     from zeroclaw_tui.onboard.probes import run_probe, subjects
 
     changed = {change.name for change in plan.changes}
-    wanted = subjects(plan.answers, changed)
-    return [*await asyncio.gather(*(run_probe(subject, plan.answers) for subject in wanted))]
+    tested = subjects(plan.answers, changed)
+    return [*await asyncio.gather(*(run_probe(subject, plan.answers) for subject in tested))]
 
 
 def _failed(finding: Finding, *, dry_run: bool) -> TestFailed:
@@ -355,8 +355,8 @@ def _the_install(args: argparse.Namespace) -> Install:
     from zeroclaw_tui.onboard.situation import candidates
 
     home = home_folder(os.environ, args.config_dir)
-    taken, *others = candidates(os.environ, home, config_dir=args.config_dir, workspace=args.workspace)
+    chosen, *others = candidates(os.environ, home, config_dir=args.config_dir, workspace=args.workspace)
     if others:
-        used, *also = (f"{each.config_dir} ({each.rule})" for each in (taken, *others))
-        note(f"zeroclaw: Using {used}. Also found: {', '.join(also)}. Choose another with --config-dir.")
-    return taken
+        chosen_text, *other_texts = (f"{each.config_dir} ({each.rule})" for each in (chosen, *others))
+        note(f"zeroclaw: Using {chosen_text}. Also found: {', '.join(other_texts)}. Choose another with --config-dir.")
+    return chosen

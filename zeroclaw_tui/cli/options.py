@@ -77,8 +77,8 @@ class Parser(argparse.ArgumentParser):
         """Parse arguments. Raises UsageError, with a suggestion for a misspelt option."""
         args, others = self.parse_known_args(arguments)
         if others:
-            near = suggest(others[0].partition("=")[0], self._option_string_actions)
-            self.error(f"unrecognized arguments: {' '.join(others)}", near)
+            suggestion = suggest(others[0].partition("=")[0], self._option_string_actions)
+            self.error(f"unrecognized arguments: {' '.join(others)}", suggestion)
         return args
 
 
@@ -132,8 +132,8 @@ def suggest(typed: str, names: Iterable[str], cutoff: float = 0.7) -> str | None
     """The name closest to a misspelt one; None if none is close."""
     import difflib
 
-    near = difflib.get_close_matches(typed.lower(), list(names), n=1, cutoff=cutoff)
-    return near[0] if near else None
+    matches = difflib.get_close_matches(typed.lower(), list(names), n=1, cutoff=cutoff)
+    return matches[0] if matches else None
 
 
 def first_word(arguments: Sequence[str]) -> int | None:
@@ -162,12 +162,12 @@ def open_options(args: argparse.Namespace) -> OpenOptions:
     from zeroclaw_tui.config.locations import OpenOptions, is_url
 
     agents = agent_names(args)
-    named, location = getattr(args, "path", None), args.location
-    if is_url(named):
+    given, location = getattr(args, "path", None), args.location
+    if is_url(given):
         if location is not None:
             raise UsageError("A URL and --location name two stores.", hint="Pass one of them.")
-        named, location = None, named
-    path = _path(named)
+        given, location = None, given
+    path = _path(given)
     if location and "://" not in location:
         location = str(_path(location))
         if path is None and args.config_dir is None and args.workspace is None:
@@ -199,8 +199,8 @@ def store_options(args: argparse.Namespace) -> str:
 
 def agent_names(args: argparse.Namespace) -> tuple[str, ...]:
     """The agents in the arguments; the inspector accepts one."""
-    named = args.agent or []
-    return (named,) if isinstance(named, str) else tuple(named)
+    agents = args.agent or []
+    return (agents,) if isinstance(agents, str) else tuple(agents)
 
 
 AddOption = Callable[[argparse._ActionsContainer], object]

@@ -150,8 +150,8 @@ def table(
     first = 1 if heads else 0
     widths = [min(longest, max(column)) if any(column[first:]) else 0 for column in sizes]
     last = len(widths) - 1
-    left = width() - len(indent) - sum(wide + 2 for wide in widths[:-1] if wide)
-    widths[last] = max(_LEAST_ROOM, min(left, widths[last]))
+    room = width() - len(indent) - sum(wide + 2 for wide in widths[:-1] if wide)
+    widths[last] = max(_LEAST_ROOM, min(room, widths[last]))
     for line in lines:
         shown: list[Part] = [indent]
         for at, (parts, wide) in enumerate(zip(line, widths, strict=True)):

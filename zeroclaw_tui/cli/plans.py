@@ -401,12 +401,12 @@ async def copies_left(
     try:
         if outcome.action is not None:
             texts = await contents_of(library, outcome.action.number)
-        found = await find_copies(library, texts)
-        cleanable = [copy for copy in found if copy.can_clean]
+        copies = await find_copies(library, texts)
+        cleanable = [copy for copy in copies if copy.can_clean]
         if args.clean_copies and cleanable:
             cleaned = await clean_copies(library, cleanable)
-            found = await find_copies(library, texts)
-        return Copies(tuple(found), cleaned)
+            copies = await find_copies(library, texts)
+        return Copies(tuple(copies), cleaned)
     except InspectorError as error:
         return Copies((), cleaned, error)
 

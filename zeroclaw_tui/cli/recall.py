@@ -390,13 +390,13 @@ async def prompt(library: Library, args: argparse.Namespace) -> int:
     """Print the literal text on stdout, invisible characters marked; the document has the exact text."""
     from zeroclaw_tui.curation.recall import prompt_for
 
-    made = await prompt_for(library, build_trial(library, args))
+    built = await prompt_for(library, build_trial(library, args))
     if args.json:
-        output.print_document(made.as_json())
+        output.print_document(built.as_json())
     else:
-        sys.stdout.write(display_text(made.text))
-    output.notes(_prompt_facts(made, args))
-    print_notes(library, made.result.notes)
+        sys.stdout.write(display_text(built.text))
+    output.notes(_prompt_facts(built, args))
+    print_notes(library, built.result.notes)
     return DONE
 
 

@@ -47,8 +47,8 @@ async def snapshot(library: Library, args: argparse.Namespace) -> int:
         return plans.print_plan(args, _plan_lines(plan), planned)
     outcome = await write_snapshot(library)
     output.notes(outcome.notes)
-    done = output.done(plan.done_sentence(outcome, plans.undo_hint()))
-    lines = [done, *(f"  {sentence}" for sentence in plan.loss_sentences())]
+    headline = output.done(plan.done_sentence(outcome, plans.undo_hint()))
+    lines = [headline, *(f"  {sentence}" for sentence in plan.loss_sentences())]
     return plans.print_plan(args, lines, plans.change_document(library, outcome, **plan.as_json()))
 
 

@@ -69,26 +69,26 @@ async def export(library: Library, args: argparse.Namespace) -> int:
     """Write the memories that match the filters; losses of the format are reported on stderr."""
     from zeroclaw_tui.curation.export import export_file, export_memories
 
-    wanted = options.build_filter(args)
+    filters = options.build_filter(args)
     if args.file == options.STDIN:
         if args.json:
             raise UsageError("Stdout takes the memories or a document, not both.", hint="Name a file for --json.")
-        exported = await export_memories(library, wanted, _stdout(), _format(args), vectors=args.vectors)
+        exported = await export_memories(library, filters, _stdout(), _format(args), vectors=args.vectors)
         sys.stdout.buffer.flush()
-        output.notes(filter(None, (*exported.lost, superseded_sentence(await library.superseded_hidden(wanted)))))
+        output.notes(filter(None, (*exported.lost, superseded_sentence(await library.superseded_hidden(filters)))))
         return DONE
     path = options.parse_path(args.file)
     with plans.Progress("Exporting", await library.memory.count()) as progress:
         exported = await export_file(
-            library, wanted, path, _format(args),
+            library, filters, path, _format(args),
             vectors=args.vectors, overwrite=args.overwrite, on_progress=progress.advance,
         )  # fmt: skip
-    hidden = await library.superseded_hidden(wanted)
+    hidden = await library.superseded_hidden(filters)
     if not args.json:
         output.notes(filter(None, (*exported.lost, superseded_sentence(hidden))))
-    done = f" Exported {counted(exported.count)} to {path} ({size_shown(exported.size)})."
-    found = {"file": str(path), **exported.as_json(), "superseded_hidden": hidden}
-    return output.print_result(args, found, [(Styled("✓", GREEN), done)])
+    headline = f" Exported {counted(exported.count)} to {path} ({size_shown(exported.size)})."
+    document = {"file": str(path), **exported.as_json(), "superseded_hidden": hidden}
+    return output.print_result(args, document, [(Styled("✓", GREEN), headline)])
 
 
 def _stdout() -> BinaryIO:
@@ -110,8 +110,8 @@ def _format(args: argparse.Namespace) -> ExportFormat:
 
     from zeroclaw_tui.curation.export import SUFFIXES
 
-    named: ExportFormat | None = args.format
-    return named or SUFFIXES.get(Path(args.file).suffix.lower(), "jsonl")
+    given: ExportFormat | None = args.format
+    return given or SUFFIXES.get(Path(args.file).suffix.lower(), "jsonl")
 
 
 @verb(
@@ -182,8 +182,8 @@ async def import_planned(
     skipped = plan.taken if args.on_conflict == "skip" else 0
     left_out = [f"Left out {counted(skipped)} whose key is taken."] if skipped else []
     renamed = renaming_sentences(outcome.renamed, plans.MOST_NAMED)
-    done = plans.change_document(target, outcome, **plan.as_json(), on_clash=args.on_conflict)
-    output.print_result(args, done, [output.done(headline), *left_out, *renamed])
+    document = plans.change_document(target, outcome, **plan.as_json(), on_clash=args.on_conflict)
+    output.print_result(args, document, [output.done(headline), *left_out, *renamed])
     return plans.note_stopped(outcome.count, counted(planned.count)) if outcome.cancelled else DONE
 
 
@@ -299,8 +299,8 @@ async def _copy(library: Library, target: Target, args: argparse.Namespace, want
     copied, *more = outcome.texts(_named(target))
     renamed = renaming_sentences(outcome.renamed, plans.MOST_NAMED)
     undo = [_undo(target)] if outcome.action is not None else []
-    done = plans.change_document(target, outcome, **about, **plan.as_json(), on_clash=args.on_conflict)
-    output.print_result(args, done, [output.done(copied), *more, *renamed, *undo])
+    document = plans.change_document(target, outcome, **about, **plan.as_json(), on_clash=args.on_conflict)
+    output.print_result(args, document, [output.done(copied), *more, *renamed, *undo])
     if outcome.cancelled:
         return plans.note_stopped(outcome.count, counted(count))
     return REFUSED if outcome.differs else DONE

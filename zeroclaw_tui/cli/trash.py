@@ -196,12 +196,12 @@ async def trash_list(library: Library, args: argparse.Namespace) -> int:
     rows, total = await library.trash.listing(args.contains or "", limit=args.limit, offset=args.offset)
     usage = await library.trash.usage()
     page = {"total": total, "offset": args.offset, "limit": args.limit, "usage": usage}
-    found = {**output.place_of(library), **page, "entries": [_row_as_json(row) for row in rows]}
+    document = {**output.place_of(library), **page, "entries": [_row_as_json(row) for row in rows]}
     place = "store" if library.config.install.config_dir is None else "config dir"
     sizes = f"{size_shown(usage['bytes'])} of {size_shown(usage['bytes_kept'])}"
     stays = f"each stays for {usage['days_kept']} days"
     about = f"{counted(usage['rows'])} in the trash of this {place}, {sizes}; {stays}."
-    return output.print_result(args, found, [*_list_lines(rows, total, args), Styled(about, DIM)])
+    return output.print_result(args, document, [*_list_lines(rows, total, args), Styled(about, DIM)])
 
 
 async def _recover(library: Library, args: argparse.Namespace) -> None:
@@ -246,11 +246,11 @@ async def _numbers(library: Library, args: argparse.Namespace) -> list[int]:
             "No memories given." if not any(ways) else "NUMBER, --contains and --all exclude each other.",
             hint="Pass NUMBERs as `zeroclaw memory trash list` shows them, --contains TEXT or --all.",
         )
-    found = list(dict.fromkeys(args.numbers)) or await library.trash.numbers(args.contains or "")
-    if not found:
+    numbers = list(dict.fromkeys(args.numbers)) or await library.trash.numbers(args.contains or "")
+    if not numbers:
         problem = "The trash of this store is empty." if args.all else "The trash has no such memory."
         raise NotFound(problem, hint="`zeroclaw memory trash list` shows what it has.")
-    return found
+    return numbers
 
 
 @verb(
@@ -302,8 +302,8 @@ def _list_lines(rows: Sequence[Version], total: int, args: argparse.Namespace) -
         for row in rows
     ]
     heads = ("number", "deleted", "by", "size", "key", "memory")
-    left = total - args.offset - len(rows)
-    more = [f"{left:,} more; use --offset {args.offset + args.limit}."] if left > 0 else []
+    remaining = total - args.offset - len(rows)
+    more = [f"{remaining:,} more; use --offset {args.offset + args.limit}."] if remaining > 0 else []
     return [*output.table(cells, heads, right=(0, 3), longest=_LONGEST_CELL), *more]
 
 
@@ -342,10 +342,10 @@ async def _ids(library: Library, args: argparse.Namespace) -> list[str]:
     if len(present) > 1:
         raise several_agents(present)
     deleted, _ = await library.trash.listing(args.key or "", limit=_MOST_FOUND)
-    found = [*present, *(row.row.entry() for row in deleted)]
+    entries = [*present, *(row.row.entry() for row in deleted)]
     ids = [
         entry.id
-        for entry in found
+        for entry in entries
         if args.key in (None, entry.key) and args.id in (None, entry.id) and (not agents or entry.agent in agents)
     ]
     if not ids:

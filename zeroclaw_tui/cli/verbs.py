@@ -91,7 +91,7 @@ The table is here so that listing the verbs imports none of their modules.
 """
 _VERBS = {name: entry for verbs in GROUPS.values() for name, entry in verbs.items()}
 
-SHAPES = "<!-- the documents of the verbs -->"
+DOCUMENTS = "<!-- the documents of the verbs -->"
 FIELDS = "<!-- the fields of a memory -->"
 """Placeholders in help pages for the documents of all verbs, and for the fields of a memory."""
 _ABOUT = """\
@@ -123,7 +123,7 @@ class Verb(NamedTuple):
 
     name: str
     about: str
-    shape: str
+    document: str
     """The field names of its JSON document."""
     run: RunVerb
     options: Sequence[AddOption] = ()
@@ -143,11 +143,11 @@ class Verb(NamedTuple):
     """Whether its result depends on the ZeroClaw version."""
 
 
-def verb(name: str, shape: str, options: Sequence[AddOption] = (), **more: Any) -> Callable[[RunVerb], RunVerb]:
+def verb(name: str, document: str, options: Sequence[AddOption] = (), **more: Any) -> Callable[[RunVerb], RunVerb]:
     """Declare the decorated function as a verb; `more` are fields of `Verb`."""
 
     def declare(run: RunVerb) -> RunVerb:
-        _DECLARED[name] = Verb(name, _VERBS[name][1], shape, run, options, **more)
+        _DECLARED[name] = Verb(name, _VERBS[name][1], document, run, options, **more)
         return run
 
     return declare
@@ -321,10 +321,10 @@ async def _make(target: Target, args: argparse.Namespace) -> None:
 def _print_choice(configs: Sequence[MemoryConfig]) -> None:
     if len(configs) < 2:
         return
-    taken, *others = configs
-    also = ", ".join(f"{config.install.root} ({config.install.rule})" for config in others)
+    chosen, *others = configs
+    also_found = ", ".join(f"{config.install.root} ({config.install.rule})" for config in others)
     note(
-        f"zeroclaw: Reading {taken.install.root} ({taken.install.rule}). Other installs: {also}."
+        f"zeroclaw: Reading {chosen.install.root} ({chosen.install.rule}). Other installs: {also_found}."
         " Choose one with --config-dir or --workspace."
     )
 
@@ -366,8 +366,8 @@ def topics() -> Iterator[tuple[str, str]]:
 async def show(nothing: None, args: argparse.Namespace) -> int:
     """Print the page of a topic, the help of a verb, or the list of pages."""
     text = _text(args.topic)
-    found = {"topic": " ".join(args.topic) or None, "text": text}
-    return print_result(args, found, text.rstrip("\n").split("\n"))
+    document = {"topic": " ".join(args.topic) or None, "text": text}
+    return print_result(args, document, text.rstrip("\n").split("\n"))
 
 
 def _folder() -> Path:
@@ -387,8 +387,8 @@ def _text(words: Sequence[str]) -> str:
         from zeroclaw_tui.memory.entry import JSON_FIELDS
 
         page = (_folder() / f"{words[0]}.md").read_text("utf-8")
-        shapes = [f"- `{each.name}`: {each.shape}" for each in every_verb().values()]
+        documents = [f"- `{each.name}`: {each.document}" for each in every_verb().values()]
         fields = [f"- `{name}`: {meaning}" for name, meaning in JSON_FIELDS.items()]
-        return page.replace(SHAPES, "\n".join(shapes)).replace(FIELDS, "\n".join(fields))
+        return page.replace(DOCUMENTS, "\n".join(documents)).replace(FIELDS, "\n".join(fields))
     called, _ = split_verb(words)
     return memory_parser().format_help() if called is None else verb_parser(called).format_help()

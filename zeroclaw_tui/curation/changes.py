@@ -204,11 +204,11 @@ async def restore(
     """Restore deleted memories from the trash by their numbers. Raises NotFound, Refused, UndoConflicts."""
     check_writable(library.memory)
     await library.trash.recover(library.memory)
-    wanted = sorted(set(numbers), reverse=True)
-    if not wanted:
+    ordered = sorted(set(numbers), reverse=True)
+    if not ordered:
         return Outcome("restore", 0)
-    await check_restorable(library, wanted)
-    return await _reverse(library, "restore", wanted, on_conflict, on_progress)
+    await check_restorable(library, ordered)
+    return await _reverse(library, "restore", ordered, on_conflict, on_progress)
 
 
 async def check_restorable(library: Library, numbers: Sequence[int]) -> None:

@@ -243,12 +243,12 @@ def candidates(
 
     `started` is the config that the program was started with. Raises BrokenConfig if config.toml cannot be read.
     """
-    found: dict[tuple[str, str, str], Candidate] = {}
+    candidates: dict[tuple[str, str, str], Candidate] = {}
     current = Candidate(config, _why(config), is_current=True)
     for candidate in (current, *_known_stores(config, os.environ if environ is None else environ, started)):
         chosen = candidate.config
-        found.setdefault((chosen.backend, candidate.location, str(chosen.storage)), candidate)
-    return tuple(found.values())
+        candidates.setdefault((chosen.backend, candidate.location, str(chosen.storage)), candidate)
+    return tuple(candidates.values())
 
 
 def _known_stores(

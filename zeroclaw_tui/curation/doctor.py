@@ -128,7 +128,7 @@ async def examine(config: MemoryConfig, library: Library | None, *, deep: bool =
     """Run every check; `library` is None if the store did not open. `deep` also checks all pages, on a copy."""
     notes: list[str] = []
     database = None if library is None else library.memory.upkeep.database
-    pages, found = None, list[DoctorFinding]()
+    pages, findings = None, list[DoctorFinding]()
     if deep and database is None:
         notes.append("Pages are only checked of a SQLite database that opens.")
     elif deep and database is not None:
@@ -140,15 +140,15 @@ async def examine(config: MemoryConfig, library: Library | None, *, deep: bool =
         if library is None:
             await (await open_library(config)).close()
         elif (path := library.memory.about.path) is None:
-            found = _other_store(library.memory, await library.memory.health())
+            findings = _other_store(library.memory, await library.memory.health())
         else:
             holders = await asyncio.to_thread(sqlite.processes_using, path)
             checked = check_database(Database(library, await library.memory.health(), holders, pages))
-            found = [finding._replace(target=str(path)) for finding in checked]
+            findings = [finding._replace(target=str(path)) for finding in checked]
     except InspectorError as error:
         # SQLite notices a damaged page only when its rows are read.
-        found = [await asyncio.to_thread(_not_open, config, error)]
-    return DoctorReport(tuple(sorted(found, key=lambda finding: RISKS.index(finding.risk))), deep, tuple(notes))
+        findings = [await asyncio.to_thread(_not_open, config, error)]
+    return DoctorReport(tuple(sorted(findings, key=lambda finding: RISKS.index(finding.risk))), deep, tuple(notes))
 
 
 def _not_open(config: MemoryConfig, error: InspectorError) -> DoctorFinding:
@@ -170,14 +170,14 @@ def _other_store(memory: Memory, health: Health) -> list[DoctorFinding]:
     if memory.about.keeps_nothing:
         return [fine("store", "Nothing is stored, so there is nothing to examine.")]
     location = memory.about.location
-    found = [
+    findings = [
         DoctorFinding(f"store-{at}", one_line(each), target=location) for at, each in enumerate(health.findings, 1)
     ]
     if health.ok:
         title = f"The {memory.name} store answers and has {counted(health.facts.get('memories', 0))}."
-        return [fine("store", title, target=location), *found]
+        return [fine("store", title, target=location), *findings]
     follows, by_hand = "Neither ZeroClaw nor this program can read it.", "Correct the file or its permissions."
-    return [each._replace(risk="serious", risk_sentence=follows, by_hand=by_hand) for each in found]
+    return [each._replace(risk="serious", risk_sentence=follows, by_hand=by_hand) for each in findings]
 
 
 class Database(NamedTuple):
@@ -201,16 +201,16 @@ class Database(NamedTuple):
 
 def check_database(database: Database) -> Iterator[DoctorFinding]:
     """Yield the findings of all checks that apply to a database."""
-    for check, found in CHECKS:
+    for check, finding in CHECKS:
         problem = check(database)
         if problem:
-            found = found._replace(title=problem)
-            if found.repair == "fill vectors" and database.library.embedder is None:
+            finding = finding._replace(title=problem)
+            if finding.repair == "fill vectors" and database.library.embedder is None:
                 reason = database.library.no_embedder_because
-                found = found._replace(repair=None, by_hand=f"{reason} {found.by_hand}")
-            yield found
+                finding = finding._replace(repair=None, by_hand=f"{reason} {finding.by_hand}")
+            yield finding
         elif problem is not None:
-            yield fine(found.id, found.title)
+            yield fine(finding.id, finding.title)
 
 
 def _unknown_agents(database: Database) -> str | None:

@@ -87,10 +87,10 @@ def read_state(root: Path, version: str, now: datetime) -> HygieneState:
     if data is None:
         return HygieneState()
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    values = found if isinstance(found, dict) else {}
+        document = None
+    values = document if isinstance(document, dict) else {}
     counts, ran = values.get("last_report"), values.get("last_run_at")
     counts = counts if isinstance(counts, dict) else {}
     report = {name: value for name, value in counts.items() if fits("count", value)}
@@ -169,10 +169,10 @@ class HygienePlan(NamedTuple):
 
     def report(self) -> Mapping[str, int]:
         """The counts that ZeroClaw of this version writes into its state file."""
-        done = Counter(item.rule for item in self.items)
+        counts = Counter(item.rule for item in self.items)
         for _, archiving, purging in _FOLDERS:
-            done[purging] += sum(item.rule == archiving and item.also_deleted for item in self.items)
-        return {name: sum(done[rule] for rule in COUNTED_AS[name]) for name in counts_of(self.rules.version)}
+            counts[purging] += sum(item.rule == archiving and item.also_deleted for item in self.items)
+        return {name: sum(counts[rule] for rule in COUNTED_AS[name]) for name in counts_of(self.rules.version)}
 
     def status(self, now: datetime) -> tuple[str, ...]:
         """Whether hygiene is on, when it ran last and when it runs next, as phrases."""

@@ -169,19 +169,19 @@ class Trash:
 
     async def listing(self, contains: str = "", *, limit: int = 200, offset: int = 0) -> tuple[list[Version], int]:
         """Return deleted memories with a text in key or content, ignoring case, newest first, and their number."""
-        found = await self.numbers(contains)
-        page = found[offset : offset + limit]
-        return await self._versions(f"c.number IN {LISTED}", json.dumps(page)), len(found)
+        numbers = await self.numbers(contains)
+        page = numbers[offset : offset + limit]
+        return await self._versions(f"c.number IN {LISTED}", json.dumps(page)), len(numbers)
 
     async def numbers(self, contains: str = "") -> list[int]:
         """Return the numbers of all memories in the trash with a text in key or content."""
         needle = contains.casefold()
 
         def find(connection: sqlite3.Connection) -> list[int]:
-            found = records.numbers_in_trash(connection, self.store)
+            numbers = records.numbers_in_trash(connection, self.store)
             if not contains:
-                return found
-            versions = records.find_versions(connection, self._codec, found)
+                return numbers
+            versions = records.find_versions(connection, self._codec, numbers)
             return [
                 version.number
                 for version in versions
@@ -209,10 +209,10 @@ class Trash:
             return 0
 
         def delete(connection: sqlite3.Connection) -> int:
-            found = records.numbers_in_trash(connection, self.store)
+            numbers = records.numbers_in_trash(connection, self.store)
             connection.execute(f"DELETE FROM changes WHERE {OF_STORE}", (self.store,))
             records.delete_empty_actions(connection)
-            return len(found)
+            return len(numbers)
 
         return await self._file.erase(delete)
 
@@ -344,11 +344,11 @@ class RunningAction(Journal):
         records.end_action(connection, self.number)
 
     def _ended(self, connection: sqlite3.Connection) -> Action | None:
-        found = records.find_actions(connection, "a.number = ?", self.number)
-        if found:
+        actions = records.find_actions(connection, "a.number = ?", self.number)
+        if actions:
             records.delete_old(connection, self._file.now())
             self._file.delete_old_backup()
-        return next(iter(found), None)
+        return next(iter(actions), None)
 
     async def what_is_done(self) -> str:
         """Say how much of an abandoned and recovered action is done; "" if nothing."""
@@ -471,8 +471,8 @@ async def _present_states(versions: Sequence[Version], ids: Sequence[str], memor
     """Read the current fingerprints of these memories, and of all files and rows of other databases."""
     present: dict[Name, str | None] = {}
     for start in range(0, len(ids), _BATCH):
-        found = await rows_by_id(memory, ids[start : start + _BATCH])
-        present |= {(MEMORIES, one): row.fingerprint for one, row in found.items()}
+        rows = await rows_by_id(memory, ids[start : start + _BATCH])
+        present |= {(MEMORIES, one): row.fingerprint for one, row in rows.items()}
     external = [row for version in versions for row in version.rows if row.table in EXTERNAL]
     states = await asyncio.to_thread(current_states, external)
     missing: dict[Name, str | None] = dict.fromkeys((MEMORIES, one) for one in ids)

@@ -316,7 +316,7 @@ def _in_place(row: Row, home: Path | None) -> Row:
     # For a moved file only the digest was stored.
     for name in ("path", "moved_to", "moved_from"):
         with contextlib.suppress(Refused):
-            found = read_file(Path(str(row.values[name]))) if name in row.values else None
-            if found is not None and found.fingerprint == row.values.get("sha256"):
-                return replace(row, values={**row.values, "bytes": found.values["bytes"]})
+            file = read_file(Path(str(row.values[name]))) if name in row.values else None
+            if file is not None and file.fingerprint == row.values.get("sha256"):
+                return replace(row, values={**row.values, "bytes": file.values["bytes"]})
     return row

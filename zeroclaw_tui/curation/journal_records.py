@@ -263,8 +263,8 @@ def find_versions(
     for start in range(0, len(wanted), _BATCH):
         part = wanted[start : start + _BATCH]
         among = versions_where(connection, codec, f"c.number IN {LISTED} AND {condition}", [json.dumps(part)])
-        found = {version.number: version for version in among}
-        yield from (found[number] for number in part if number in found)
+        by_number = {version.number: version for version in among}
+        yield from (by_number[number] for number in part if number in by_number)
 
 
 def versions_where(
@@ -335,25 +335,25 @@ def forget(connection: sqlite3.Connection, codec: RowCodec, store: str, rows: Se
     texts = contents_of(rows)
     if ids_move(store):
         of_memories = "a.store = ? AND c.table_name = ?"
-        found = []
+        numbers = []
         for version in versions_where(connection, codec, of_memories, [store, MEMORIES]):
             contents = contents_of(version.rows)
             if contents & texts:
                 # An edit also has the previous text of the memory.
                 texts |= contents
-                found.append(version.number)
-        delete_changes(connection, found)
+                numbers.append(version.number)
+        delete_changes(connection, numbers)
     else:
         query = f"DELETE FROM changes WHERE id = ? AND table_name = ? AND {OF_STORE}"
         connection.executemany(query, [(codec.name(row), row.table, store) for row in rows])
     needles = [text if isinstance(text, bytes) else _bytes_of(str(text)) for text in texts]
     of_files = "a.store = ? AND c.table_name IN (?, ?)"
-    found = []
+    numbers = []
     for version in versions_where(connection, codec, of_files, [store, NOTES_FILE, FILE]):
         sides = [row.values.get("bytes") for row in version.rows]
         if any(isinstance(data, bytes) and any(text in data for text in needles) for data in sides):
-            found.append(version.number)
-    delete_changes(connection, found)
+            numbers.append(version.number)
+    delete_changes(connection, numbers)
 
 
 def delete_old(connection: sqlite3.Connection, now: datetime) -> None:

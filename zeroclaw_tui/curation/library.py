@@ -139,14 +139,14 @@ class Library:
             return list(entries)
         from zeroclaw_tui.scoring.scanner import scan
 
-        found = list(entries)
+        scanned = list(entries)
         for at, entry in enumerate(entries):
             with suppress(NotFound):
                 whole = await whole_entry(self.memory, entry.handle) if entry.is_excerpt else entry
                 # In a thread, because scanning a long content is slow.
                 withheld = await asyncio.to_thread(scan, whole.content, self.settings.threat_scan)
-                found[at] = replace(entry, withheld=withheld)
-        return found
+                scanned[at] = replace(entry, withheld=withheld)
+        return scanned
 
     async def superseded_hidden(self, filter: MemoryFilter) -> int:
         """Count the memories that a filter excludes only because they are superseded."""
@@ -158,11 +158,11 @@ class Library:
         """Find the memory that superseded another one, by the recorded key (ZeroClaw) or id (other programs)."""
         if not entry.superseded_by:
             return None
-        found = [
+        candidates = [
             *await entries_with_key(self.memory, entry.superseded_by, entry.agent),
             await entry_with_id(self.memory, entry.superseded_by),
         ]
-        return next((other for other in found if other is not None and other.handle != entry.handle), None)
+        return next((other for other in candidates if other is not None and other.handle != entry.handle), None)
 
     async def check_agents(self, agents: Sequence[str]) -> None:
         """Raise Refused for an agent that neither config nor store has, or if the store has no agents."""

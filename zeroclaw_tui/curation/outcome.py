@@ -70,24 +70,24 @@ class PurgePlan:
     def sentences(self) -> tuple[str, str]:
         """Say which categories the memories have, the largest first, and how old and large they are."""
         categories = Counter(version.category for version in self.versions).most_common()
-        named = [
+        parts = [
             f"{cut(one_line(masked(name)), _MOST_CATEGORY_CELLS) or '(blank)'} {count:,}"
             for name, count in categories[:_CATEGORIES_NAMED]
         ]
         if others := categories[_CATEGORIES_NAMED:]:
-            named.append(f"{sum(count for _, count in others):,} of other categories ({len(others):,})")
+            parts.append(f"{sum(count for _, count in others):,} of other categories ({len(others):,})")
         facts = [size_shown(sum(version.size for version in self.versions))]
         dated = [(when, version.when) for version in self.versions if (when := moment(version.when)) is not None]
         if dated:
             oldest, newest = date_shown(min(dated)[1]), date_shown(max(dated)[1])
             facts = [f"all of {oldest}" if oldest == newest else f"oldest {oldest} · newest {newest}", *facts]
-        return " · ".join(named), " · ".join(facts)
+        return " · ".join(parts), " · ".join(facts)
 
 
 async def plan_purge(library: Library, filter: MemoryFilter) -> PurgePlan:
     """Plan to delete every memory that a filter selects."""
-    found = await versions(library.memory, filter)
-    return PurgePlan(tuple(found), filter, await library.superseded_hidden(filter))
+    selected = await versions(library.memory, filter)
+    return PurgePlan(tuple(selected), filter, await library.superseded_hidden(filter))
 
 
 def superseded_sentence(count: int, way: str = "--superseded show takes") -> str:
@@ -119,9 +119,9 @@ class Outcome:
     def as_json(self) -> dict[str, Any]:
         """Return the fields that the JSON documents of all changes share."""
         number, until = (None, None) if self.action is None else (self.action.number, self.action.until)
-        done = {"verb": self.verb, "count": self.count, "action": number, "until": until}
+        facts = {"verb": self.verb, "count": self.count, "action": number, "until": until}
         skipped = {"changed": list(self.changed), "missing": list(self.missing)}
-        return {**done, **skipped, "renamed": dict(self.renamed), "notes": list(self.notes)}
+        return {**facts, **skipped, "renamed": dict(self.renamed), "notes": list(self.notes)}
 
     def headline(self, undo: str = "", other: str = "", *, what: str = "") -> str:
         """Say in one sentence what was done and how to undo it: `undo` is for example " · u".
@@ -149,8 +149,8 @@ class Outcome:
         if not what and self.row is not None:
             what = key_text(self.row.entry().key)
         is_removal = self.verb in ("forget", "purge") and self.count > 0
-        done = self.trash_sentence(undo, what) if is_removal else self.headline(undo, other, what=what)
-        return " ".join(self.sentences(done))
+        headline = self.trash_sentence(undo, what) if is_removal else self.headline(undo, other, what=what)
+        return " ".join(self.sentences(headline))
 
     def sentences(self, headline: str = "") -> list[str]:
         """Report everything: what was done, new keys, whether it was stopped, what was skipped, and notes."""
@@ -191,8 +191,8 @@ def undo_sentence(change: RowChange) -> str:
 def renaming_sentences(renamed: Mapping[str, str], most: int, *, is_plan: bool = False) -> list[str]:
     """Say which keys were replaced because they were taken: a sentence for each of the first, one for the rest."""
     becomes, come = ("becomes", "come") if is_plan else ("is now", "came")
-    named = [f"{key_text(old)} {becomes} {key_text(new)}." for old, new in islice(renamed.items(), most)]
-    return named + ([f"{len(renamed) - most:,} more {come} under other keys."] if len(renamed) > most else [])
+    sentences = [f"{key_text(old)} {becomes} {key_text(new)}." for old, new in islice(renamed.items(), most)]
+    return sentences + ([f"{len(renamed) - most:,} more {come} under other keys."] if len(renamed) > most else [])
 
 
 def key_text(key: str) -> str:

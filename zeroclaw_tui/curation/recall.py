@@ -61,11 +61,11 @@ async def recall_steps(
     asking = asyncio.ensure_future(_query_vector(library, trial))
     try:
         yield replace(by_words, awaits_vector=True)
-        found = await asking
+        vector = await asking
     finally:
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
-    yield await _recalled(library, trial, found)
+    yield await _recalled(library, trial, vector)
 
 
 async def _recalled(library: Library, trial: Trial, found: QueryVector) -> RecallResult:
@@ -184,8 +184,8 @@ class GatheredEvidence:
         if isinstance(answered, Answer):
             return answered
         unread = self._unread(answered)
-        found = await self.library.memory.rows(Query(ENTRIES, handles=unread))
-        self.rows |= {entry.handle: entry for entry in found}
+        entries = await self.library.memory.rows(Query(ENTRIES, handles=unread))
+        self.rows |= {entry.handle: entry for entry in entries}
         self.missing.update(handle for handle in unread if handle not in self.rows)
         return await asyncio.to_thread(answer, answered, self.rows)
 
@@ -201,7 +201,7 @@ class GatheredEvidence:
         """Answer the recall of a trial; rows that were not read yet are read from the store."""
         answered = await self._answer(trial)
         trial, settings = answered.decision.trial, answered.decision.trial.settings
-        found = self._vector_for(trial)
+        vector = self._vector_for(trial)
         return RecallResult(
             request=trial.request,
             backend=self.library.memory.name,
@@ -215,7 +215,7 @@ class GatheredEvidence:
             results=answered.results,
             withheld=answered.withheld,
             notes=self.notes_on(answered),
-            lacks_vector_because=found.note if found.has_failed else None,
+            lacks_vector_because=vector.note if vector.has_failed else None,
             pool=pool_size(trial) if trial.reranks else None,
         )
 

@@ -115,8 +115,8 @@ async def core_of(library: Library) -> CoreMemories:
         rows.append(row if size <= MAX_VECTOR_BYTES else replace(row, values={**row.values, "embedding": None}))
 
     await library.memory.scan(visit, _CORE)
-    found = await asyncio.to_thread(snapshot_format.in_order, rows)
-    return CoreMemories(found, list(filter(snapshot_format.can_be_written, found)), size <= MAX_VECTOR_BYTES)
+    memories = await asyncio.to_thread(snapshot_format.in_order, rows)
+    return CoreMemories(memories, list(filter(snapshot_format.can_be_written, memories)), size <= MAX_VECTOR_BYTES)
 
 
 async def plan_snapshot(library: Library) -> SnapshotPlan:
@@ -213,7 +213,7 @@ def _differences(core: CoreMemories, snapshot: Snapshot) -> tuple[Difference, ..
         rest[row.key].append(row.entry())
     # Each memory as read back from ZeroClaw's format. Lines that look like another memory are not a difference.
     read_back = dict(snapshot_format.as_zeroclaw_reads(row.entry() for row in core.written))
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for there in (row.entry() for row in snapshot.rows):
         candidates = [entry for entry in rest[there.key] if there.agent in (None, entry.agent)]
         is_read_back = read_back.get(there.key) == there.content
@@ -221,8 +221,8 @@ def _differences(core: CoreMemories, snapshot: Snapshot) -> tuple[Difference, ..
         if candidates:
             here = (equal or candidates)[0]
             rest[there.key].remove(here)
-            found.append(Difference(there.key, "same" if equal else "changed", here, there))
+            differences.append(Difference(there.key, "same" if equal else "changed", here, there))
         elif not is_read_back:
-            found.append(Difference(there.key, "only there", None, there))
-    found += [Difference(entry.key, "only here", entry, None) for entries in rest.values() for entry in entries]
-    return tuple(sorted(found, key=lambda difference: _ORDER.index(difference.where)))
+            differences.append(Difference(there.key, "only there", None, there))
+    differences += [Difference(entry.key, "only here", entry, None) for entries in rest.values() for entry in entries]
+    return tuple(sorted(differences, key=lambda difference: _ORDER.index(difference.where)))

@@ -56,13 +56,13 @@ async def store_stats(memory: Memory, now: str, filter: MemoryFilter = EVERYTHIN
 
 async def full_stats(memory: Memory, now: str, filter: MemoryFilter | None = None) -> dict[str, Any]:
     """Make the document of `memory stats --json`: counts of the selected memories, facts of the whole store."""
-    wanted = filter or EVERYTHING
+    filters = filter or EVERYTHING
     stats, health, is_healthy, total, biggest = await asyncio.gather(
-        store_stats(memory, now, wanted),
+        store_stats(memory, now, filters),
         memory.health(),
         memory.health_check(),
         memory.count(),
-        memory.rows(Query(EXCERPTS, wanted, Sort(SortField.SIZE), limit=_BIGGEST)),
+        memory.rows(Query(EXCERPTS, filters, Sort(SortField.SIZE), limit=_BIGGEST)),
     )
     counts, by = stats.counts, stats.counts.by
     categories, superseded = by["category"], by.get("superseded")

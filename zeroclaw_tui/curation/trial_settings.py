@@ -133,8 +133,8 @@ class TrialSetting(NamedTuple):
         if limits is None:
             choices = list(self.choices(tried, sessions))
             return self.with_value(tried, choices[min(len(choices) - 1, max(0, choices.index(value) + way))])
-        wanted = value + way * limits.step
-        value = min(limits.most, max(limits.least, round(wanted, _DECIMALS))) if math.isfinite(wanted) else limits.least
+        moved = value + way * limits.step
+        value = min(limits.most, max(limits.least, round(moved, _DECIMALS))) if math.isfinite(moved) else limits.least
         return self.with_value(tried, int(value) if limits.is_whole else value)
 
     def parse(self, text: str) -> float:

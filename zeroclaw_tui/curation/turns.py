@@ -123,22 +123,22 @@ def _read_turn(line: bytes, inbound: dict[tuple[str, str], Mapping[str, Any]]) -
         raise ValueError("not an object")
     if not any(word in line for word in _WANTED):
         return None
-    found = json.loads(line)
-    attributes, zeroclaw = _table(found.get("attributes")), _table(found.get("zeroclaw"))
+    record = json.loads(line)
+    attributes, zeroclaw = _table(record.get("attributes")), _table(record.get("zeroclaw"))
     sender, message_id = _text(attributes, "sender"), _text(attributes, "message_id")
-    if found.get("message") == "channel inbound message":
+    if record.get("message") == "channel inbound message":
         inbound[str(sender), str(message_id)] = attributes
-    trace_id = _text(found, "trace_id") or _text(attributes, "trace_id")
-    if found.get("message") != "llm_request" or trace_id is None:
+    trace_id = _text(record, "trace_id") or _text(attributes, "trace_id")
+    if record.get("message") != "llm_request" or trace_id is None:
         return None
-    at = moment(_text(found, "@timestamp"))
+    at = moment(_text(record, "@timestamp"))
     if at is None:
         raise ValueError("no time")
     session, iteration = _text(zeroclaw, "session_key"), attributes.get("iteration")
     turn = Turn(
         id=trace_id,
         at=at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        version=_text(_table(found.get("service")), "version"),
+        version=_text(_table(record.get("service")), "version"),
         agent=_text(zeroclaw, "agent_alias"),
         session=session,
         channel=_text(zeroclaw, "channel"),

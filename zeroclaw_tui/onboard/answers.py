@@ -155,8 +155,8 @@ class Answers:
         if in_use.strip().lower() == wanted == self.backend() == self.situation.backend:
             return alias or DEFAULT_ALIAS
         table = self.situation.document.get(("storage", wanted))
-        found = table.items() if isinstance(table, Mapping) else ()
-        aliases = [str(name) for name, below in found if name and isinstance(below, Mapping)]
+        aliases_and_tables = table.items() if isinstance(table, Mapping) else ()
+        aliases = [str(name) for name, below in aliases_and_tables if name and isinstance(below, Mapping)]
         return aliases[0] if len(aliases) == 1 else DEFAULT_ALIAS
 
     def changes_backend(self) -> bool:
@@ -336,7 +336,7 @@ def read_answers(path: Path) -> dict[str, Any]:
 def settings_in(document: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Check the settings below [memory] and [storage] of a TOML document, and return them by name. Raises BrokenConfig
     and UsageError, with `where` in the message."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for section in _SECTIONS:
         table = document.get(section, {})
         if not isinstance(table, dict):
@@ -349,9 +349,9 @@ def settings_in(document: Mapping[str, Any], where: str) -> dict[str, Any]:
                 value = check_setting(name, value)
             except UsageError as problem:
                 raise UsageError(f"{where}: {problem.message}", hint=problem.hint) from problem
-            if found.setdefault(name, value) != value:
+            if settings.setdefault(name, value) != value:
                 raise UsageError(f"{where} sets {name} twice with different values.", hint="Leave one of them out.")
-    return found
+    return settings
 
 
 def _leaves(table: Mapping[str, Any], above: str) -> Iterator[tuple[str, Any]]:

@@ -76,12 +76,12 @@ def subjects(answers: Answers, changed: Collection[str] | None = None) -> tuple[
     With `changed`, only the subjects that one of these settings affects.
     """
     backend = answers.backend()
-    found = [backend] if backend in _PROBES and _is_affected(backend, changed) else []
+    tested = [backend] if backend in _PROBES and _is_affected(backend, changed) else []
     provider = str(answers.value(PROVIDER_SETTING) or "").strip()
     is_on = provider not in ("", "none") and answers.value("memory.embedding_dimensions") != 0
     if is_on and backend in _SEARCH_BY_VECTOR and (changed is None or _EMBEDDING_SETTINGS & set(changed)):
-        found.append("embedding")
-    return tuple(found)
+        tested.append("embedding")
+    return tuple(tested)
 
 
 def _is_affected(backend: str, changed: Collection[str] | None) -> bool:
@@ -168,12 +168,12 @@ async def _probe_postgres(answers: Answers, seconds: float) -> Finding:
     storage["db_url"] = plain_answer(answers, DB_URL)
     try:
         config = MemoryConfig(answers.situation.install, backend="postgres", storage=storage)
-        found = await probe_server(config, seconds)
+        check = await probe_server(config, seconds)
     except DriverMissing as error:
         return replace(_bad("postgres", error), remedy="Install the driver")
     except InspectorError as error:
         return _bad("postgres", error, DB_URL)
-    return _of_server("postgres", found, DB_URL)
+    return _of_server("postgres", check, DB_URL)
 
 
 def _of_server(subject: str, found: StartCheck, setting: str, more: tuple[str, ...] = ()) -> Finding:
@@ -202,10 +202,10 @@ async def _probe_qdrant(answers: Answers, seconds: float) -> Finding:
             embedding=config if has_vectors else EmbeddingConfig(),
             read_only=True,
         )
-        found = await probe_server(store, seconds)
+        check = await probe_server(store, seconds)
     except InspectorError as error:
         return _bad("qdrant", error, _QDRANT_KEY if isinstance(error, Refused) else _QDRANT_URL, facts)
-    return _of_server("qdrant", found, "storage.qdrant.collection", facts)
+    return _of_server("qdrant", check, "storage.qdrant.collection", facts)
 
 
 async def _probe_lucid(answers: Answers, seconds: float) -> Finding:

@@ -93,11 +93,11 @@ def _written_of(answers: Answers, name: str) -> Any:
     """The file's own value of a setting, None if there is none. Raises BrokenConfig for a wrong type."""
     if name != PROVIDER:
         return written_value(name, answers.situation.document, answers.situation.target, _alias_of(answers, name))
-    named = answers.situation.document.get(_PROVIDER_PATH)
-    if named is None or isinstance(named, str):
-        return named
+    provider = answers.situation.document.get(_PROVIDER_PATH)
+    if provider is None or isinstance(provider, str):
+        return provider
     raise BrokenConfig(
-        f"{answers.situation.config_file}: {PROVIDER} is {kind_of(named)} and must be a text in quotes.",
+        f"{answers.situation.config_file}: {PROVIDER} is {kind_of(provider)} and must be a text in quotes.",
         hint="Fix that line and try again.",
     )
 
@@ -116,14 +116,14 @@ def _provider_wanted(answers: Answers, wanted: dict[str, Any]) -> str | None:
     if target.schema >= NEWEST_SCHEMA:
         return None
     written = _written_of(answers, PROVIDER)
-    named = (written or "").strip().lower()
-    if named == kind:
+    current = (written or "").strip().lower()
+    if current == kind:
         return None
     if target.is_modern:
         names = [*wanted, *([DB_URL] if is_backend_answered(answers) else [])]
         is_in_table = any(path_of(answers, name)[:-1] == _PROVIDER_PATH[:-1] for name in names)
         return kind if kind == "postgres" and is_in_table else None
-    if named:
+    if current:
         return kind if is_backend_answered(answers) else None
     return kind if kind == "postgres" and written is None and answers.changes_backend() else None
 
@@ -186,8 +186,8 @@ def needed_settings(answers: Answers) -> dict[str, Any]:
     starts_without = target.version is not None and target.numbers >= (0, 8, 1)
     if _written_of(answers, BACKEND) is None and not starts_without:
         # Without an answer, use the meaning of the file alone, regardless of the environment.
-        named = "" if target.is_modern else (_written_of(answers, PROVIDER) or "").strip().lower()
-        kind = answers.backend() if is_backend_answered(answers) else named or "sqlite"
+        provider = "" if target.is_modern else (_written_of(answers, PROVIDER) or "").strip().lower()
+        kind = answers.backend() if is_backend_answered(answers) else provider or "sqlite"
         needed[BACKEND] = _full_backend(answers, kind)
     if _written_of(answers, AUTO_SAVE) is None and not target.is_modern:
         needed[AUTO_SAVE] = answers.value(AUTO_SAVE)

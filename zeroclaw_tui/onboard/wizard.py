@@ -87,12 +87,12 @@ def run_wizard(asker: Asker, request: Request, environ: Mapping[str, str]) -> Wi
 def _install(asker: Asker, request: Request, environ: Mapping[str, str]) -> Install:
     asker.say([_WELCOME])
     home = home_folder(environ, request.config_dir)
-    found = candidates(environ, home, config_dir=request.config_dir, workspace=request.workspace)
-    if len(found) == 1:
-        return found[0]
+    installs = candidates(environ, home, config_dir=request.config_dir, workspace=request.workspace)
+    if len(installs) == 1:
+        return installs[0]
     asker.say([[("", "Found several ZeroClaw installs. ZeroClaw uses the first one.")]])
-    choices = [Choice(str(number), str(install.config_file), install.rule) for number, install in enumerate(found)]
-    return found[int(str(asker.choose("Which install?", choices, preset="0", back=False)))]
+    choices = [Choice(str(number), str(install.config_file), install.rule) for number, install in enumerate(installs)]
+    return installs[int(str(asker.choose("Which install?", choices, preset="0", back=False)))]
 
 
 def _after(asker: Asker, plan: Plan) -> WizardResult:

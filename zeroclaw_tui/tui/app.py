@@ -231,9 +231,9 @@ class InspectorApp(TypeAhead[int]):
         """Leave the rooms on top of the browser, unless one of them is writing, and enter this room."""
         browser = self._browser
         while browser is not None and self.screen is not browser and isinstance(self.screen, Room):
-            left = self.screen
-            left.action_leave()
-            if self.screen is left:
+            room_left = self.screen
+            room_left.action_leave()
+            if self.screen is room_left:
                 return
         if room == "stores":
             self.action_stores()
@@ -357,13 +357,13 @@ class InspectorApp(TypeAhead[int]):
             self._own_theme = self.theme = theme
         while self.screen not in (self._browser, self._start):
             await self.pop_screen()
-        made = browser.BrowserRoom(library, view, self._clock, self._pace)
+        room = browser.BrowserRoom(library, view, self._clock, self._pace)
         if self._browser is None:
-            await self.push_screen(made)
+            await self.push_screen(room)
         else:
             self._browser.stop_loading()
-            await self.switch_screen(made)
-        self._browser = made
+            await self.switch_screen(room)
+        self._browser = room
         if before is not None:
             await before.close()
         elif len(self._configs) > 1:

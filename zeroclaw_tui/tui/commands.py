@@ -186,14 +186,14 @@ class KeyLine(ClickedLine):
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
 
     def render(self) -> Content:
-        found: dict[str, ActiveBinding] = {}
+        bindings: dict[str, ActiveBinding] = {}
         for active in self.screen.active_bindings.values():
             if active.binding.show and active.binding.description:
-                found.setdefault(active.binding.action, active)
-        all_keys = found.pop("keys", None)
+                bindings.setdefault(active.binding.action, active)
+        all_keys = bindings.pop("keys", None)
         last = Content("") if all_keys is None else self._format_key(all_keys)
         line = Content("")
-        for active in list(found.values())[:7]:
+        for active in list(bindings.values())[:7]:
             name = self._format_key(active)
             if line.cell_length + name.cell_length + last.cell_length > self.content_size.width:
                 break

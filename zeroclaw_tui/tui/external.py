@@ -52,10 +52,10 @@ def clipboard_program() -> list[str] | None:
 def _copy_with(command: list[str], text: str) -> bool:
     null = subprocess.DEVNULL
     try:
-        done = subprocess.run(command, input=text.encode(), stdout=null, stderr=null, timeout=2.0, check=False)
+        process = subprocess.run(command, input=text.encode(), stdout=null, stderr=null, timeout=2.0, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return done.returncode == 0
+    return process.returncode == 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,10 +69,10 @@ async def export_view(app: App[Any], library: Library, view: View, now: datetime
     if exists and not await app.push_screen_wait(yes_or_no("Replace this file?", "Replace", body)):
         return None
     export = partial(export_file, library, chosen, path, how, vectors=vectors, overwrite=exists)
-    done = await with_progress(app, f"Exporting {counted(count)}", count, patience, export)
+    exported = await with_progress(app, f"Exporting {counted(count)}", count, patience, export)
     # Vectors were left out of JSONL by choice. The path is last, without a full stop that could wrap.
-    lost = "" if how == "jsonl" else f". {' '.join(done.lost)}"
-    return safe_text(f"{counted(done.count)}, {size_shown(done.size)}, exported to {path}{lost}")
+    lost = "" if how == "jsonl" else f". {' '.join(exported.lost)}"
+    return safe_text(f"{counted(exported.count)}, {size_shown(exported.size)}, exported to {path}{lost}")
 
 
 def _format(path: Path) -> ExportFormat:

@@ -160,11 +160,11 @@ class View:
 
     def shell_options(self, now: datetime) -> str:
         """The filter as quoted options of a shell command."""
-        wanted, words = self.listing_filter(now), []
+        filters, words = self.listing_filter(now), []
         for part in ("category", "session", "agent", "namespace"):
-            words += [word for value in getattr(wanted, part) or () for word in (f"--{part}", value)]
+            words += [word for value in getattr(filters, part) or () for word in (f"--{part}", value)]
         for part in ("older_than", "newer_than", "contains", "regex"):
-            value = getattr(wanted, part)
+            value = getattr(filters, part)
             words += [] if value is None else [f"--{part.replace('_', '-')}", str(value)]
         words += [word for value in self.values("superseded") for word in ("--superseded", value)]
         return shlex.join(one_line(word) for word in words)

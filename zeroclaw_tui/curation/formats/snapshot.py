@@ -229,8 +229,8 @@ def _content(lines: Iterable[str]) -> str:
 def _times_in(lines: Sequence[str]) -> tuple[str | None, str | None]:
     """The creation and update time, from the last line of an entry that is not a rule."""
     filled = [trimmed for line in lines if (trimmed := line.strip(WHITE_SPACE)) and trimmed != _RULE]
-    found = _TIMES.fullmatch(filled[-1]) if filled else None
-    return (found[1].strip(WHITE_SPACE) or None, found[2].strip(WHITE_SPACE) or None) if found else (None, None)
+    times = _TIMES.fullmatch(filled[-1]) if filled else None
+    return (times[1].strip(WHITE_SPACE) or None, times[2].strip(WHITE_SPACE) or None) if times else (None, None)
 
 
 def _read(path: Path) -> bytes:

@@ -88,8 +88,8 @@ def cleaned_sentence(cleaned: Outcome) -> str:
 
 async def find_copies(library: Library, contents: Sequence[str]) -> list[TextPlace]:
     """Find every place outside the store that has, or may have, one of these contents of at least SHORT characters."""
-    wanted = _long(contents)
-    copies = (await scan_files(library, TextMatcher(wanted), everything=False)).places if wanted else []
+    searched = _long(contents)
+    copies = (await scan_files(library, TextMatcher(searched), everything=False)).places if searched else []
     if contents and forwards_writes(library.config.backend, library.config.zeroclaw_backend):
         copies.append(TextPlace("lucid", "lucid", why=_LUCID))
     return copies

@@ -258,13 +258,13 @@ def _report(library: Library, plan: ErasePlan, scan: Scan, reasons: Mapping[str,
     def without(places: Iterable[TextPlace]) -> list[TextPlace]:
         return [replace(one, place=matcher.redact(one.place), why=matcher.redact(one.why)) for one in places]
 
-    left = [
+    remaining = [
         replace(place, why=reasons.get(place.place) or (_STILL if place.can_clean else place.why))
         for place in scan.places
     ]
-    still = {place.place: place.count for place in left}
+    still = {place.place: place.count for place in remaining}
     # The index of a database that could not be rewritten still has the words.
-    left += [TextPlace("file", path, why=why) for path, why in reasons.items() if path not in still]
+    remaining += [TextPlace("file", path, why=why) for path, why in reasons.items() if path not in still]
 
     def is_erased(place: TextPlace) -> bool:
         count = still.get(place.place, 0)
@@ -277,8 +277,8 @@ def _report(library: Library, plan: ErasePlan, scan: Scan, reasons: Mapping[str,
         "location": matcher.redact(library.memory.about.location),
         "texts": len(matcher.texts),
     }
-    found = Scan(without(left), without(scan.skipped), scan.files)
-    return EraseReport(about, tuple(without(filter(is_erased, plan.to_erase))), found, matcher.remark)
+    rescan = Scan(without(remaining), without(scan.skipped), scan.files)
+    return EraseReport(about, tuple(without(filter(is_erased, plan.to_erase))), rescan, matcher.remark)
 
 
 def _erase_rows(path: Path, matcher: TextMatcher, check: search.Check, *, prunes: bool = False) -> str:
@@ -304,11 +304,11 @@ def _erase_rows(path: Path, matcher: TextMatcher, check: search.Check, *, prunes
 
 def _erase_row(connection: sqlite3.Connection, row: search.FoundRow, matcher: TextMatcher) -> str:
     """Erase one row; returns why it is left, or ""."""
-    table, number, found = row
+    table, number, values = row
     if table in _STAYING:
         return _STAYING[table]
-    if found.keys().isdisjoint(search.DELETED_WITH.get(table, ())):
-        settings, bound = sqlite.assignments({name: matcher.redact_value(value) for name, value in found.items()})
+    if values.keys().isdisjoint(search.DELETED_WITH.get(table, ())):
+        settings, bound = sqlite.assignments({name: matcher.redact_value(value) for name, value in values.items()})
         connection.execute(f"UPDATE {sqlite.quoted(table)} SET {settings} WHERE rowid = ?", [*bound, number])
     else:
         connection.execute(f"DELETE FROM {sqlite.quoted(table)} WHERE rowid = ?", (number,))
@@ -349,16 +349,16 @@ def _must_leave_trash(library: Library, matcher: TextMatcher, ids: frozenset[str
 async def _memories(library: Library, matcher: TextMatcher, ids: frozenset[str]) -> tuple[RowVersion, ...]:
     """Find the memories to delete: those with one of the ids or texts."""
     memory = library.memory
-    found: list[RowVersion] = []
+    memories: list[RowVersion] = []
     # In a database file, the other columns of a row can be cut without deleting it.
     only = ("key", "content") if has_database(memory.name) else None
 
     def visit(row: Row) -> None:
         if row.id in ids or _has_text(matcher, row, only):
-            found.append(memory.version_of(row))
+            memories.append(memory.version_of(row))
 
     await memory.scan(visit)
-    return tuple(found)
+    return tuple(memories)
 
 
 def _has_text(matcher: TextMatcher, row: Row, only: Sequence[str] | None = None) -> bool:

@@ -174,32 +174,32 @@ def remove_texts(data: bytes, form: Form, matcher: TextMatcher) -> bytes | None:
     lines = re.split(r"(?<=\n)", text)
     match form:
         case "snapshot":
-            left = "".join(_without_lines(_without_entries(lines, matcher), matcher))
+            cleaned = "".join(_without_lines(_without_entries(lines, matcher), matcher))
         case "notes":
-            left = "".join(_without_lines(lines, matcher))
+            cleaned = "".join(_without_lines(lines, matcher))
         case "memory lines":
             # A memory is deleted as a whole.
-            left = "".join(line for line in lines if matcher.redact(line) == line)
+            cleaned = "".join(line for line in lines if matcher.redact(line) == line)
         case "lines":
-            left = _mask_lines(lines, matcher)
+            cleaned = _mask_lines(lines, matcher)
         case _:
-            left = matcher.redact(text)
-    new = left.encode("utf-8", "surrogateescape")
+            cleaned = matcher.redact(text)
+    new = cleaned.encode("utf-8", "surrogateescape")
     return None if new == data else new
 
 
 def _without_entries(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
     """Remove the memories that have a text from a snapshot, and correct the total in its head."""
-    found = [entry for entry in find_entries(lines) if matcher.matches(entry.key) or matcher.matches(entry.content)]
-    cut = {at for entry in found for at in range(entry.start, entry.end)}
-    left = [line for at, line in enumerate(lines) if at not in cut]
-    for at, line in enumerate(left):
+    removed = [entry for entry in find_entries(lines) if matcher.matches(entry.key) or matcher.matches(entry.content)]
+    cut = {at for entry in removed for at in range(entry.start, entry.end)}
+    remaining = [line for at, line in enumerate(lines) if at not in cut]
+    for at, line in enumerate(remaining):
         if key_in(line) is not None:
             break
         if total := _TOTAL.match(line):
-            left[at] = f"{total[1]}{max(0, int(total[2]) - len(found))}{line[total.end() :]}"
+            remaining[at] = f"{total[1]}{max(0, int(total[2]) - len(removed))}{line[total.end() :]}"
             break
-    return left
+    return remaining
 
 
 def _without_lines(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
@@ -216,9 +216,9 @@ def _without_lines(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
 
 def _mask_lines(lines: Sequence[str], matcher: TextMatcher) -> str:
     """Replace the texts by a mark within lines, so that JSON lines stay valid; line endings stay."""
-    left = []
+    masked = []
     for line in lines:
         text = line.rstrip("\r\n")
-        left.append(matcher.redact(text) + line[len(text) :])
+        masked.append(matcher.redact(text) + line[len(text) :])
     over_lines = [text for text in matcher.texts if "\n" in text]
-    return TextMatcher(over_lines).redact("".join(left)) if over_lines else "".join(left)
+    return TextMatcher(over_lines).redact("".join(masked)) if over_lines else "".join(masked)

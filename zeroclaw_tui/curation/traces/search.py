@@ -318,7 +318,7 @@ def matching_rows(connection: sqlite3.Connection, table: str, matcher: TextMatch
         # Most rows have no text: one search over all values rules them out.
         if not matcher.matches("\0".join(as_text(value) for value in values if isinstance(value, str | bytes))):
             continue
-        found = {
+        matching = {
             name: value
             for name, value in zip(names, values, strict=True)
             if name != "embedding"
@@ -327,5 +327,5 @@ def matching_rows(connection: sqlite3.Connection, table: str, matcher: TextMatch
                 or (name in own and isinstance(value, str) and matcher.matches(value))
             )
         }
-        if found:
-            yield table, number, found
+        if matching:
+            yield table, number, matching

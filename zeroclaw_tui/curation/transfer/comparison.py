@@ -220,7 +220,7 @@ class Comparison:
     def _compared_rows(
         self, rows: Sequence[Row], stored: Sequence[Row], existing: Mapping[AgentKey, Row]
     ) -> list[Compared]:
-        found = []
+        compared = []
         for row, new in zip(rows, stored, strict=True):
             identity, content = self.identity(new), hash(new.values["content"])
             known, present = hash(identity), existing.get(identity)
@@ -231,8 +231,8 @@ class Comparison:
             elif present is not None:
                 state = "same" if self._is_same(row, new, present) else "taken"
             self._seen.setdefault(known, content)
-            found.append(Compared(row, new, state, present))
-        return found
+            compared.append(Compared(row, new, state, present))
+        return compared
 
     async def _find_renamed(self, taken: Sequence[Compared]) -> None:
         """Recognise memories that an earlier run added under another key."""
@@ -331,8 +331,8 @@ class Comparison:
     def _is_same(self, row: Row, stored: Row, existing: Row) -> bool:
         """Whether the existing memory has all provided values of an incoming one; `stored` is as it would be stored."""
         for name in self._stated(row, stored):
-            one, other = stored.values[name], existing.values.get(name)
-            if one != other and _comparable(name, one) != _comparable(name, other):
+            new, old = stored.values[name], existing.values.get(name)
+            if new != old and _comparable(name, new) != _comparable(name, old):
                 return False
         vector = stored.values.get(VECTOR)
         is_compared = self.with_vectors and vector is not None and not self.memory.about.computes_vectors

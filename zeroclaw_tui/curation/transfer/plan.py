@@ -280,5 +280,5 @@ def _new_agents(comparison: Comparison, changes: Sequence[Change]) -> list[Chang
     aliases = dict.fromkeys(change.after.agent for change in changes if isinstance(change.after, Row))
     unknown = [alias for alias in aliases if alias is not None and alias not in comparison.agents]
     comparison.agents |= set(unknown)
-    made = [{"id": str(uuid4()), "alias": alias, "created_at": comparison.now} for alias in unknown]
-    return [Change(None, Row(agent["id"], agent, agent=agent["alias"], table=AGENTS)) for agent in made]
+    agents = [{"id": str(uuid4()), "alias": alias, "created_at": comparison.now} for alias in unknown]
+    return [Change(None, Row(agent["id"], agent, agent=agent["alias"], table=AGENTS)) for agent in agents]

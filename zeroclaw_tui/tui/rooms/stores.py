@@ -120,11 +120,11 @@ class StoresRoom(Listing, Room["Candidate | None"]):
         """Find the stores, and check all of them concurrently."""
         if not self.table.rows:
             self.query_one(TitleLine).say("Searching for the stores of this config …")
-        found = await asyncio.to_thread(self._find_all)
+        candidates = await asyncio.to_thread(self._find_all)
         self._statuses = {}
-        self.table.set_rows(found)
+        self.table.set_rows(candidates)
         self._paint()
-        await asyncio.gather(*map(self._check, found))
+        await asyncio.gather(*map(self._check, candidates))
 
     async def _check(self, candidate: Candidate) -> None:
         self._statuses[_key_of(candidate)] = await self._check_one(candidate)

@@ -43,13 +43,13 @@ def origin_parts(entry: MemoryEntry, now: datetime | None) -> list[str]:
     if entry.updated_at and absolute_time(entry.updated_at) != absolute_time(entry.timestamp):
         parts.append(f"updated {absolute_time(entry.updated_at)}")
     namespace = entry.namespace if entry.namespace != "default" else None
-    named = (
+    facts = (
         ("session", entry.session_id),
         ("agent", entry.agent),
         ("tenant", entry.tenant_id),
         ("namespace", namespace),
     )
-    return parts + [f"{name} {short(value)}" for name, value in named if value]
+    return parts + [f"{name} {short(value)}" for name, value in facts if value]
 
 
 def fact_parts(entry: MemoryEntry) -> list[str]:
@@ -204,13 +204,13 @@ def with_text(about: Content, text: str) -> Content:
 
 def with_difference(about: Content, lines: Sequence[DiffLine]) -> Content:
     """The facts about a row, and below them the lines of a diff."""
-    parts, left = [about, Content("")] if lines else [about], MAX_SHOWN
+    parts, room = [about, Content("")] if lines else [about], MAX_SHOWN
     for number, line in enumerate(lines):
-        if left < 0:
+        if room < 0:
             parts.append(Content(f"… {len(lines) - number:,} more lines"))
             break
-        parts.append(Content.styled(f"{line.sign} {line.text[:left]}", SIGN_LOOKS[line.sign]))
-        left -= len(line.text)
+        parts.append(Content.styled(f"{line.sign} {line.text[:room]}", SIGN_LOOKS[line.sign]))
+        room -= len(line.text)
     return Content("\n").join(parts)
 
 
@@ -223,9 +223,9 @@ def score_lines(result: ScoredEntry, recall: RecallResult) -> list[Spans]:
     """The score and its parts, and whether the memory is injected."""
     if recall.mode == SIMILAR:
         by_vector = result.vector_score is not None
-        near = result.vector_score if by_vector else result.keyword_score
+        score = result.vector_score if by_vector else result.keyword_score
         look = "vector" if by_vector else "keyword"
-        return [[(f"similarity {score_text(near)}", look), (f": {recall.scale}", "muted")]]
+        return [[(f"similarity {score_text(score)}", look), (f": {recall.scale}", "muted")]]
     # Lucid appends the scale of its results to that of the database.
     is_known = recall.scale.partition(";")[0] in ("0..1", "raw bm25")
     lines = [_score(result, recall, is_known=is_known and result.stage in ("hybrid", "keyword", "vector"))]

@@ -344,13 +344,13 @@ def notices_of(library: Library) -> tuple[str, ...]:
     # The backend none has its own notice that it stores nothing.
     has_store = not library.memory.about.keeps_nothing
     read_only = (library.read_only_because,) if library.read_only_because and has_store else ()
-    found = (
+    sentences = (
         *read_only,
         *(notice.sentence for notice in library.memory.about.notices),
         *library.config.warnings,
         *keyword_only,
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(sentences))
 
 
 def needing_attention(library: Library) -> tuple[str, ...]:

@@ -280,9 +280,9 @@ class MemoryList(TableList[ListedRow]):
         self._is_requesting = False
         page, top, rows = self.visible_lines, self.scroll_offset.y, self.rows
         if isinstance(rows, ListedMemories) and rows.missing(top - page // 2, top + page + page // 2):
-            wanted = [*rows.missing(top, top + 2 * page), *rows.missing(top - page, top)][:200]
-            rows.mark_requested(wanted)
-            self.post_message(self.RowsWanted(wanted))
+            requested = [*rows.missing(top, top + 2 * page), *rows.missing(top - page, top)][:200]
+            rows.mark_requested(requested)
+            self.post_message(self.RowsWanted(requested))
 
 
 def _entry_of(row: ListedRow) -> MemoryEntry | None:

@@ -244,8 +244,8 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         """Set the rows; without `cursor` it stays on the row with its key, else at its index."""
         key, self.rows = self.key_here, rows
         if cursor is None:
-            found = position(self.keys, key, self.cursor)
-            cursor = self.cursor if found is None else found
+            place = position(self.keys, key, self.cursor)
+            cursor = self.cursor if place is None else place
         self.redraw()
         self.set_reactive(TableList.cursor, self.validate_cursor(cursor))
         self._bring_into_view()
@@ -383,21 +383,21 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         if self._widths is not None:
             return self._widths
         width = self.scrollable_content_region.width
-        every = self._columns(width) if callable(self._columns) else self._columns
-        columns = [column for column in every if width >= column.hidden_below]
+        all_columns = self._columns(width) if callable(self._columns) else self._columns
+        columns = [column for column in all_columns if width >= column.hidden_below]
         cells = [0 if column.flex else self._preferred_width(column) for column in columns]
         flexible = [at for at, column in enumerate(columns) if column.flex]
-        left = width - 2 - sum(cells) - sum(column.lead for column in columns[1:])
+        room = width - 2 - sum(cells) - sum(column.lead for column in columns[1:])
         for at, column in enumerate(columns):
             # Columns with a measured width shrink, so that flexible columns stay readable.
-            missing = 40 * len(flexible) - left
+            missing = 40 * len(flexible) - room
             if missing > 0 and column.width is None and not column.flex and not column.right:
                 freed = min(missing, max(0, cells[at] - _MIN_CELL))
                 cells[at] -= freed
-                left += freed
+                room += freed
         for number, at in enumerate(flexible):
-            cells[at] = max(1, left // (len(flexible) - number))
-            left -= cells[at]
+            cells[at] = max(1, room // (len(flexible) - number))
+            room -= cells[at]
         self._widths = list(zip(columns, cells, strict=True))
         return self._widths
 

@@ -90,9 +90,9 @@ class SnapshotTab(UpkeepTab):
         if here is None or there is None:
             entry = here or there
             return about if entry is None else with_text(about, mask_secrets(entry.content))
-        found = await asyncio.to_thread(diff_lines, here.content, there.content)
+        compared = await asyncio.to_thread(diff_lines, here.content, there.content)
         # Masked only after the comparison, because two secrets may differ in the masked part.
-        return with_difference(about, [DiffLine(line.sign, mask_secrets(line.text)) for line in found])
+        return with_difference(about, [DiffLine(line.sign, mask_secrets(line.text)) for line in compared])
 
     def why_dimmed(self, action: str) -> str | None:
         """Say why an action is not available now; None if it is."""
