@@ -12,7 +12,7 @@ from support.opened import opened_at
 from support.places import OpenOptions
 
 from zeroclaw_tui.curation.demo import make_demo
-from zeroclaw_tui.curation.turns import compare, recorded
+from zeroclaw_tui.curation.turns import compare, read_turns
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -36,7 +36,7 @@ def test_the_same_time_gives_the_same_demo_database(demo, tmp_path):
 async def test_the_blocks_of_demo_turns_are_predicted(now, tmp_path):
     folder = make_demo(tmp_path / "sample", now)
     async with opened_at(OpenOptions(config_dir=folder)) as library:
-        turns = (await recorded(library)).turns
+        turns = (await read_turns(library)).turns
         compared = [await compare(library, turn) for turn in turns]
     assert [each.equal for each in compared] == [None, *[True] * 7]
     assert compared[0].changed_since == ("printer",)

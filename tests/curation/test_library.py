@@ -70,10 +70,10 @@ async def test_the_full_content_of_memories_is_scanned_if_the_version_scans(conf
     async with opened_at(config, "0.8.4") as library:
         page = await library.memory.rows(Query(EXCERPTS, MemoryFilter(), NEWEST_STORED, limit=10))
         small_store.change(config.database, "DELETE FROM memories WHERE id = 'deleted'")
-        marked = {entry.key: entry.withheld for entry in await library.scanned(page)}
+        marked = {entry.key: entry.withheld for entry in await library.scan_entries(page)}
         assert marked == {"plain": None, "flagged": "exfil_curl", "far": "exfil_curl", "deleted": None}
         library.with_profile("0.8.3")
-        assert not any(entry.withheld for entry in await library.scanned(page))
+        assert not any(entry.withheld for entry in await library.scan_entries(page))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from support.stores import SqliteMemory
 from support.traces import NOW, RecordingInstall, Sent, call_line, inbound_line
 
 from zeroclaw_tui.curation.recall import prompt_for
-from zeroclaw_tui.curation.turns import ComparedTurn, Turn, TurnLog, compare, follow, recorded, trial_of_turn
+from zeroclaw_tui.curation.turns import ComparedTurn, Turn, TurnLog, compare, follow, read_turns, trial_of_turn
 
 BLOCK = "[Memory context]\n- lang: Prefers Rust\n[/Memory context]\n\n"
 OTHER = "[Memory context]\n- pet: Cat named Mio\n[/Memory context]\n\n"
@@ -35,7 +35,7 @@ def install(tmp_path):
 
 
 async def _turns(install: RecordingInstall) -> tuple[Turn, ...]:
-    return (await recorded(install.library())).turns
+    return (await read_turns(install.library())).turns
 
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.8.3", "0.8.4"])
@@ -78,7 +78,7 @@ async def test_broken_lines_are_counted_and_an_incomplete_one_is_not_read(instal
     install.write("no json", '{"message": "llm_request", "trace_id": }', "[1]")
     install.record(CHANNEL)
     install.write(call_line(Sent("later"))[:80], end="")
-    recording = await recorded(install.library())
+    recording = await read_turns(install.library())
     assert [turn.query for turn in recording.turns] == ["Which language?"]
     assert recording.broken_lines == 3
 
@@ -138,7 +138,7 @@ async def test_a_trace_of_any_bytes_is_read_without_an_error(install):
                 file.write(b'{"message":"llm_request","@timestamp":"2026-12-01T12:00:00Z","trace_id":"x","%s":' % place)
                 file.write(value + b"}\n")
         file.write(chance.randbytes(20_000))
-    recording = await recorded(install.library())
+    recording = await read_turns(install.library())
     assert recording.broken_lines > 0
     assert all(isinstance(turn.query, str) for turn in recording.turns)
 
@@ -175,7 +175,7 @@ def _library(install: RecordingInstall, memory: SqliteMemory, version: str = "0.
 
 
 async def _compared(library: Library) -> list[ComparedTurn]:
-    return [await compare(library, turn) for turn in (await recorded(library)).turns]
+    return [await compare(library, turn) for turn in (await read_turns(library)).turns]
 
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.8.3", "0.8.4"])
@@ -335,7 +335,7 @@ async def test_every_recorded_block_is_predicted(name, variant, tmp_path):
                 agents={name: tuple(others) for name, others in RECORDED["agents"].items()},
                 recall_limits={run["agent"]: run["limit"]},
             )
-            (turn,) = (await recorded(library)).turns
+            (turn,) = (await read_turns(library)).turns
             # The scopes of these runs are not those of a chat, whose names would be in the trace.
             turn = turn._replace(scopes=tuple(run["sessions"] or [None]))
             trial = trial_of_turn(library, turn)

@@ -68,10 +68,10 @@ async def doctor(configs: Sequence[MemoryConfig], args: argparse.Namespace) -> i
         return await _compact(config, args)
     if args.repair and not args.dry_run:
         plans.check_can_ask("zeroclaw memory doctor --repair", yes=args.yes)
-    library = await _opened(config, args.profile)
+    library = await _open_library(config, args.profile)
     try:
         report = await examine(config, library, deep=args.deep)
-        chosen = _chosen(report, args.repair or ())
+        chosen = _choose_findings(report, args.repair or ())
         repaired: dict[str, RepairOutcome] = {}
         code = DONE
         if chosen and not args.dry_run:
@@ -92,7 +92,7 @@ async def doctor(configs: Sequence[MemoryConfig], args: argparse.Namespace) -> i
     return max(code, DONE if report.is_healthy else REFUSED)
 
 
-async def _opened(config: MemoryConfig, profile: str | None) -> Library | None:
+async def _open_library(config: MemoryConfig, profile: str | None) -> Library | None:
     """Open the store; None if it does not open, which the doctor reports as a finding."""
     from zeroclaw_tui.curation.library import open_library
 
@@ -104,7 +104,7 @@ async def _opened(config: MemoryConfig, profile: str | None) -> Library | None:
         return None
 
 
-def _chosen(report: DoctorReport, names: Sequence[str]) -> list[DoctorFinding]:
+def _choose_findings(report: DoctorReport, names: Sequence[str]) -> list[DoctorFinding]:
     """The findings to repair, only the first of several with the same repair.
 
     Raises UsageError for an unknown name, and Unreadable if the store does not open and so cannot be checked.

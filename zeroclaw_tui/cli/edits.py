@@ -141,7 +141,7 @@ async def _print_edit(library: Library, args: argparse.Namespace, before: Row, o
         output.write_lines([output.done(outcome.headline(plans.undo_hint(), what=key))])
         output.write_lines(plans.difference_lines(before, after))
         sys.stdout.flush()
-    copies = await plans.copies_left(library, args, outcome) if "content" in fields else plans.NO_COPIES
+    copies = await plans.look_for_copies(library, args, outcome) if "content" in fields else plans.NO_COPIES
     if args.json:
         output.print_document(_row_document(library, outcome, copies=copies, fields=fields))
     elif outcome.count:
@@ -355,7 +355,7 @@ async def remove_planned(
         return plans.print_plan(args, shown, _planned_document(library, plan, verb, copies))
     if args.yes and not args.json:
         output.write_lines(shown, sys.stderr)
-    if not args.yes and not _confirmed(plan, verb, key, shown, forever=forever):
+    if not args.yes and not _confirm(plan, verb, key, shown, forever=forever):
         return REFUSED
     texts: list[str] | None = None
     if remove is None:
@@ -395,7 +395,7 @@ def _done_sentence(plan: PurgePlan, key: str | None, outcome: Outcome) -> str:
     return outcome.headline()
 
 
-def _confirmed(plan: PurgePlan, verb: Verb, key: str | None, shown: Sequence[output.Line], *, forever: bool) -> bool:
+def _confirm(plan: PurgePlan, verb: Verb, key: str | None, shown: Sequence[output.Line], *, forever: bool) -> bool:
     """Ask for the confirmation of a plan."""
     from zeroclaw_tui.curation.outcome import TYPED_FROM
 

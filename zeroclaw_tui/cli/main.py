@@ -122,7 +122,7 @@ def _forget_stdout() -> None:
 def _inspect(arguments: Sequence[str]) -> int:
     from zeroclaw_tui.cli.options import inspector_parser, open_options
 
-    args = inspector_parser().parsed(arguments)
+    args = inspector_parser().parse(arguments)
     if args.print_completion:
         from zeroclaw_tui.cli.completion import print_script
 
@@ -194,7 +194,7 @@ def _run_memory(own: Sequence[str]) -> int:
         if at is not None and not {"-h", "--help"} & set(own):
             names = ", ".join(each.name for each in verbs_below(own[at]))
             raise UsageError(f"`zeroclaw memory {own[at]}` is not a command.", hint=f"Commands: {names}.")
-        memory_parser().parsed(own or ["--help"])
+        memory_parser().parse(own or ["--help"])
     return run_verb(memory_arguments(own))
 
 
@@ -227,7 +227,7 @@ def _run_onboard(arguments: Sequence[str], at: int) -> int:
     if foreign is not None:
         check_spelling(parser, foreign)
         hand_over(arguments, foreign_sentence(foreign))
-    args = parser.parsed(own)
+    args = parser.parse(own)
     # The wizard is interactive, and may start the inspector.
     gc.enable()
     return onboard(args)
@@ -237,7 +237,7 @@ def _print_completion(arguments: Sequence[str]) -> int:
     from zeroclaw_tui.cli.completion import print_script
     from zeroclaw_tui.cli.options import zeroclaw_parser
 
-    return print_script("zeroclaw", zeroclaw_parser().parsed(arguments).print_completion)
+    return print_script("zeroclaw", zeroclaw_parser().parse(arguments).print_completion)
 
 
 def _introduce(arguments: Sequence[str]) -> int:

@@ -184,7 +184,7 @@ def _restore_backup(install: Install, config_file: Path, backup: Backup, args: a
 
     today, raw = read_config(config_file), read_backup(backup)
     document: dict[str, Any] = {"config_file": str(config_file), "restored": None, "backup": None}
-    shown, compared = _compared(today, raw, config_file)
+    shown, compared = _compare(today, raw, config_file)
     document |= {**compared, "dry_run": args.dry_run}
     if today == raw:
         shown = [[("", f"{one_line(str(config_file))} already equals {backup.name}.")]]
@@ -208,7 +208,7 @@ def _restore_backup(install: Install, config_file: Path, backup: Backup, args: a
     return DONE
 
 
-def _compared(today: bytes | None, raw: bytes, config_file: Path) -> tuple[list[NamedLine], dict[str, Any]]:
+def _compare(today: bytes | None, raw: bytes, config_file: Path) -> tuple[list[NamedLine], dict[str, Any]]:
     """Describe what a restore changes, as lines and for JSON; a file that is not TOML is not compared."""
     from zeroclaw_tui.config.document import ConfigDocument
     from zeroclaw_tui.config.save import difference
@@ -300,7 +300,7 @@ def _apply_options(args: argparse.Namespace) -> int:
     bad = [finding for finding in findings if finding.verdict == "bad"]
     writes = not (args.dry_run or bad or plan.is_empty)
     backup = apply_plan(plan) if writes else None
-    failed = _failed(bad[0], dry_run=args.dry_run) if bad else None
+    failed = _test_failure(bad[0], dry_run=args.dry_run) if bad else None
     if args.json:
         document = {**plan_document(plan, findings, written=writes, backup=backup), "dry_run": args.dry_run}
         if failed is not None:
@@ -336,7 +336,7 @@ async def _tests(plan: Plan) -> list[Finding]:
     return [*await asyncio.gather(*(run_probe(subject, plan.answers) for subject in tested))]
 
 
-def _failed(finding: Finding, *, dry_run: bool) -> TestFailed:
+def _test_failure(finding: Finding, *, dry_run: bool) -> TestFailed:
     from zeroclaw_tui.onboard.review import finding_sentence
 
     message = f"{finding_sentence(finding).rstrip('.')}. Nothing was written."

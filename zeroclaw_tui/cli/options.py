@@ -73,7 +73,7 @@ class Parser(argparse.ArgumentParser):
             f"{mask_secrets(message[:1].upper() + message[1:])}.", hint=f"Did you mean {near}? {hint}" if near else hint
         )
 
-    def parsed(self, arguments: Sequence[str]) -> argparse.Namespace:
+    def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Parse arguments. Raises UsageError, with a suggestion for a misspelt option."""
         args, others = self.parse_known_args(arguments)
         if others:

@@ -104,7 +104,7 @@ def write_lines(lines: Iterable[Line], to: TextIO | None = None) -> None:
     stream = sys.stdout if to is None else to
     coloured = has_colour(stream)
     for line in lines:
-        parts = [(display_text(part.text), part.code) for part in _styled(line)]
+        parts = [(display_text(part.text), part.code) for part in _style(line)]
         stream.write(
             "".join(f"\x1b[{code}m{text}\x1b[0m" if coloured and code and text else text for text, code in parts)
         )
@@ -163,7 +163,7 @@ def table(
             blank = " " * (wide - cells("".join(part.text for part in parts)))
             shown += [blank, *parts] if at in right else [*parts, blank if at < last else ""]
             shown.append("  ")
-        while shown and not "".join(part.text for part in _styled(shown[-1])).strip():
+        while shown and not "".join(part.text for part in _style(shown[-1])).strip():
             shown.pop()
         yield shown
 
@@ -190,14 +190,14 @@ def masked_line(text: str) -> str:
     return one_line(masked(text))
 
 
-def _styled(line: Line) -> Sequence[Styled]:
+def _style(line: Line) -> Sequence[Styled]:
     parts: Sequence[Part] = [line] if isinstance(line, str | Styled) else line
     return [part if isinstance(part, Styled) else Styled(part, "") for part in parts]
 
 
 def _in_cell(cell: Line) -> list[Styled]:
     most = 4 * width()
-    return [Styled(text if text.isspace() else one_line(text[:most]), code) for text, code in _styled(cell)]
+    return [Styled(text if text.isspace() else one_line(text[:most]), code) for text, code in _style(cell)]
 
 
 def _finite(value: Any) -> Any:

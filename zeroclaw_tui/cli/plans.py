@@ -363,7 +363,7 @@ async def print_done(
         if outcome.verb != "forget" and outcome.action is not None:
             output.write_lines([outcome.trash_sentence(undo_hint())])
         sys.stdout.flush()
-    copies = NO_COPIES if texts is None else await copies_left(library, args, outcome, texts)
+    copies = NO_COPIES if texts is None else await look_for_copies(library, args, outcome, texts)
     if args.json:
         skipped = {*outcome.changed, *outcome.missing}
         # After a stopped change only the trash knows which memories were deleted.
@@ -386,7 +386,7 @@ async def copies_of_plan(library: Library, plan: PurgePlan) -> tuple[TextPlace, 
     return tuple(await find_copies(library, [entry.content for entry in await entries_of(library, plan)]))
 
 
-async def copies_left(
+async def look_for_copies(
     library: Library, args: argparse.Namespace, outcome: Outcome, texts: Sequence[str] = ()
 ) -> Copies:
     """Find other copies of the texts that a change removed, and clean them if --clean-copies is given.

@@ -214,7 +214,7 @@ async def _recall_batch(library: Library, args: argparse.Namespace) -> int:
 
     settings = build_trial(library, args).settings
     printed: set[str] = set()
-    with _opened(args.batch) as lines:
+    with _open_batch(args.batch) as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
@@ -229,7 +229,7 @@ async def _recall_batch(library: Library, args: argparse.Namespace) -> int:
     return DONE
 
 
-def _opened(name: str) -> AbstractContextManager[BinaryIO]:
+def _open_batch(name: str) -> AbstractContextManager[BinaryIO]:
     if name == options.STDIN:
         return nullcontext(cast(BinaryIO, sys.stdin.buffer))
     try:
@@ -355,7 +355,7 @@ def _explanation_lines(explanation: Explanation) -> Iterator[Line]:
     yield Styled(explanation.title, BOLD)
     yield Styled(_explanation_header(explanation), DIM)
     yield ()
-    for line in explanation.lines(_wrapped, output.width()):
+    for line in explanation.lines(_wrap, output.width()):
         # A suggestion begins with its key in the inspector, which a shell does not have.
         yield tuple(Styled("→ " if look == "key" else text, _LOOKS[look]) for text, look in line)
 
@@ -371,7 +371,7 @@ def _explanation_header(explanation: Explanation) -> str:
     )
 
 
-def _wrapped(text: str, room: int) -> list[str]:
+def _wrap(text: str, room: int) -> list[str]:
     import textwrap
 
     return textwrap.wrap(text, max(20, room), break_on_hyphens=False) or [""]

@@ -296,7 +296,7 @@ async def _copy(library: Library, target: Target, args: argparse.Namespace, want
         raise
     if isinstance(outcome, int):
         return outcome
-    copied, *more = outcome.texts(_named(target))
+    copied, *more = outcome.texts(_location_text(target))
     renamed = renaming_sentences(outcome.renamed, plans.MOST_NAMED)
     undo = [_undo(target)] if outcome.action is not None else []
     document = plans.change_document(target, outcome, **about, **plan.as_json(), on_clash=args.on_conflict)
@@ -322,9 +322,9 @@ def _options_of_target() -> Iterator[None]:
 def _copy_lines(target: Target, plan: Plan, on_conflict: OnConflict, left_out: str) -> Iterator[Line]:
     count = plan.write_count(on_conflict)
     if count:
-        yield Styled(f"Copy {counted(count)} to {_named(target)}?", BOLD)
+        yield Styled(f"Copy {counted(count)} to {_location_text(target)}?", BOLD)
     else:
-        yield f"Nothing to copy of {counted(plan.count)} to {_named(target)}"
+        yield f"Nothing to copy of {counted(plan.count)} to {_location_text(target)}"
     yield from _fact_lines(plan, on_conflict)
     if left_out:
         yield Styled(f"  {left_out}", YELLOW)
@@ -332,7 +332,7 @@ def _copy_lines(target: Target, plan: Plan, on_conflict: OnConflict, left_out: s
         yield f"  {_undo(target)}"
 
 
-def _named(target: Target) -> str:
+def _location_text(target: Target) -> str:
     return one_line(mask_secrets(target.location))
 
 

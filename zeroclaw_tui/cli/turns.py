@@ -36,14 +36,14 @@ _MAX_QUERY_LENGTH = 400
 )
 async def tail(library: Library, args: argparse.Namespace) -> int:
     """Print the recorded turns, each compared with a recall made now; with --json one line per turn."""
-    from zeroclaw_tui.curation.turns import follow, recorded
+    from zeroclaw_tui.curation.turns import follow, read_turns
     from zeroclaw_tui.memory.days import moment
 
     agent = single_agent(args)
     since = None if args.since is None else moment(parse_time(args.since, args.now))
     printed: set[str] = set()
     if not args.follow:
-        await _print_turns(library, args, await recorded(library, since=since, agent=agent), printed)
+        await _print_turns(library, args, await read_turns(library, since=since, agent=agent), printed)
         return DONE
     output.note("zeroclaw: Waiting for new turns. Press Ctrl-C to end.")
     async for log in follow(library, since=since, agent=agent, most=MAX_FIRST_TURNS if since is None else None):

@@ -172,7 +172,7 @@ def memory_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     if called is None:
         raise UsageError("No command given.", hint=_LISTED)
     try:
-        args = verb_parser(called).parsed(others)
+        args = verb_parser(called).parse(others)
     except UsageError as error:
         raise removed_option(called.name, others) or error from None
     if args.agent and not called.agents:
@@ -334,14 +334,14 @@ def memory_parser() -> Parser:
     parser = Parser(
         prog="zeroclaw memory",
         usage="zeroclaw memory COMMAND [options]",
-        description=f"{_ABOUT}\n\n{verbs_listed()}",
+        description=f"{_ABOUT}\n\n{list_verbs()}",
         epilog=_ENDING,
     )
     add_common(parser, OWN_MEMORIES)
     return parser
 
 
-def verbs_listed() -> str:
+def list_verbs() -> str:
     """List the verbs by topic, each with its help."""
     lines: list[str] = []
     for group, verbs in GROUPS.items():

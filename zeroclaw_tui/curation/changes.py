@@ -58,7 +58,7 @@ async def store_memory(library: Library, draft: Draft, *, overwrite: bool = Fals
     if draft.agent is not None:
         await library.check_agents([draft.agent])
     policy = await asyncio.to_thread(_policy_sentences, library, draft.content, draft.namespace)
-    vector, notes = await _embedded(library, draft.content)
+    vector, notes = await _embed(library, draft.content)
     change = Change(None, replace(draft, vector=vector))
     on_conflict: OnConflict = "overwrite" if overwrite else "refuse"
     return await _write_one(library, "store", f"stored {key_text(draft.key)}", change, on_conflict, (*notes, *policy))
@@ -80,7 +80,7 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str) -> O
         return Outcome("edit", 0, row=row)
     after = replace(row, values={**row.values, **values}).entry()
     policy = await asyncio.to_thread(_policy_sentences, library, after.content, after.namespace)
-    vector, notes = await _embedded(library, after.content) if "content" in values else (None, ())
+    vector, notes = await _embed(library, after.content) if "content" in values else (None, ())
     key = key_text(row.key)
     summary = f"showed {key} again" if list(values) == [SUPERSEDED_BY] else f"edited {key} ({', '.join(values)})"
     change = Change(row, Edit(values, vector))
@@ -307,7 +307,7 @@ async def run_change(
     return await wait_until_done(asyncio.ensure_future(run()), stop.set)
 
 
-async def _embedded(library: Library, content: str) -> tuple[Vector | None, tuple[str, ...]]:
+async def _embed(library: Library, content: str) -> tuple[Vector | None, tuple[str, ...]]:
     """Return the vector of a content, if it can be made, and notes about both for the user."""
     notes: tuple[str, ...] = ()
     if library.profile.profile.scans_content:

@@ -227,7 +227,7 @@ class Candidate(NamedTuple):
         """Find the store in a file or directory. Blocks. Raises Unreadable or UsageError if there is none."""
         return cls(configs_for(OpenOptions(path=path))[0], "opened here")
 
-    def confirmed(self) -> Candidate:
+    def confirm(self) -> Candidate:
         """Save that DATABASE_URL is ZeroClaw's; return it as writable. Blocks. Raises BrokenConfig, Unreadable."""
         name = store_to_confirm(self.config)
         if name is not None:

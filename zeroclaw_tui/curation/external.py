@@ -172,7 +172,7 @@ class _Run:
         def attempt() -> None:
             due = self._change_to_write(change, read_file(path))
             if due is not None and not self.is_dry:
-                with self._recorded([due]):
+                with self._record([due]):
                     facts: Mapping[str, Any] = {} if due.after is None else due.after.values
                     old, new = _bytes_of(due.before), _bytes_of(due.after)
                     replace_bytes(path, old, new, mode=facts.get("mode"), mtime_ns=facts.get("mtime_ns"))
@@ -193,7 +193,7 @@ class _Run:
             due = [change for change in compared if change is not None]
             self.result.written += len(due)
             if not self.is_dry:
-                with self._recorded(due):
+                with self._record(due):
                     for change in due:
                         _write_row(connection, change)
                     connection.execute("COMMIT")
@@ -219,7 +219,7 @@ class _Run:
             self.skipped_files.add(change.after.fingerprint)
 
     @contextmanager
-    def _recorded(self, changes: Sequence[RowChange]) -> Iterator[None]:
+    def _record(self, changes: Sequence[RowChange]) -> Iterator[None]:
         """Record changes that the body writes, and withdraw the record if it fails."""
         journal = self.journal if changes else None
         if journal is not None:
@@ -267,14 +267,14 @@ def _bytes_of(row: Row | None) -> bytes | None:
 def _reading(database: Path) -> Iterator[sqlite3.Connection]:
     """Open a database for reading, after rolling back an interrupted write."""
 
-    def opened() -> sqlite3.Connection:
+    def connect() -> sqlite3.Connection:
         try:
             return sqlite.connect_read_only_blocking(database)
         except sqlite.UnfinishedWrite:
             sqlite.roll_back_hot_journal(database)
             return sqlite.connect_read_only_blocking(database)
 
-    with sqlite.translate_sqlite_errors(database), closing(opened()) as connection:
+    with sqlite.translate_sqlite_errors(database), closing(connect()) as connection:
         yield connection
 
 

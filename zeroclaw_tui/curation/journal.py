@@ -120,7 +120,7 @@ class Trash:
         raise NotFound(f"The trash has no change {number}.", hint="It may have been too old for the trash.")
 
     async def _actions(self, condition: str, *values: Any) -> list[Action]:
-        return await self._listed(lambda connection: records.find_actions(connection, condition, *values))
+        return await self._list(lambda connection: records.find_actions(connection, condition, *values))
 
     # Changes
 
@@ -157,12 +157,12 @@ class Trash:
 
     async def _versions(self, condition: str, *values: Any) -> list[Version]:
         find = partial(records.versions_where, codec=self._codec, condition=condition, values=values)
-        return await self._listed(find)
+        return await self._list(find)
 
     async def _numbers(self, query: str, *values: Any) -> list[int]:
-        return await self._listed(lambda connection: records.numbers(connection, query, *values))
+        return await self._list(lambda connection: records.numbers(connection, query, *values))
 
-    async def _listed(self, find: Callable[[sqlite3.Connection], Iterable[Result]]) -> list[Result]:
+    async def _list(self, find: Callable[[sqlite3.Connection], Iterable[Result]]) -> list[Result]:
         return await self._file.read(lambda connection: list(find(connection))) or []
 
     # The trash
@@ -188,7 +188,7 @@ class Trash:
                 if any(needle in as_text(version.row.values.get(name)).casefold() for name in ("key", "content"))
             ]
 
-        return await self._listed(find)
+        return await self._list(find)
 
     async def usage(self) -> dict[str, Any]:
         """Return rows, file size in bytes, limits and the time of the oldest change, for all stores of the folder."""
@@ -319,10 +319,10 @@ class RunningAction(Journal):
 
         def finish() -> Action | None:
             try:
-                with self._guard, self._file.explained("written further"):
+                with self._guard, self._file.translate_errors("written further"):
                     with transaction(self._connection):
                         self._end(self._connection, is_whole=is_whole)
-                    return self._ended(self._connection)
+                    return self._finished_action(self._connection)
             finally:
                 self._release()
 
@@ -343,7 +343,7 @@ class RunningAction(Journal):
     def _end(self, connection: sqlite3.Connection, *, is_whole: bool) -> None:
         records.end_action(connection, self.number)
 
-    def _ended(self, connection: sqlite3.Connection) -> Action | None:
+    def _finished_action(self, connection: sqlite3.Connection) -> Action | None:
         actions = records.find_actions(connection, "a.number = ?", self.number)
         if actions:
             records.delete_old(connection, self._file.now())
@@ -363,7 +363,7 @@ class RunningAction(Journal):
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """A transaction; its errors say that nothing was changed only before the first batch."""
         verb = "written further" if self._has_begun else "written"
-        with self._guard, self._file.explained(verb), transaction(self._connection):
+        with self._guard, self._file.translate_errors(verb), transaction(self._connection):
             yield self._connection
 
 
@@ -381,7 +381,7 @@ class PermanentDeletion(RunningAction):
         sentence = "Earlier versions have left the trash. `zeroclaw memory list` shows which memories still exist."
         return sentence if self._has_begun else ""
 
-    def _ended(self, connection: sqlite3.Connection) -> Action | None:
+    def _finished_action(self, connection: sqlite3.Connection) -> Action | None:
         records.wipe(connection)
         return None
 
@@ -418,7 +418,7 @@ class Reversal(RunningAction):
             connection.execute(query, (self._undone, self._numbers))
         super()._end(connection, is_whole=is_whole)
 
-    def _ended(self, connection: sqlite3.Connection) -> Action | None:
+    def _finished_action(self, connection: sqlite3.Connection) -> Action | None:
         # An undo deletes nothing old, because it may be redone.
         return None
 

@@ -75,7 +75,7 @@ class JournalFile:
     def try_lock(self) -> int | None:
         """Return the file descriptor of the lock; None while another action has it. Blocks."""
         file = self.path.with_name("trash.lock")
-        with self.explained("written"):
+        with self.translate_errors("written"):
             _make_private(file)
             return lock_or_close(os.open(file, os.O_RDWR | os.O_CLOEXEC))
 
@@ -94,7 +94,7 @@ class JournalFile:
         if not self.path.exists():
             yield None
             return
-        with self.explained("read"), closing(self._open_to_read()) as connection:
+        with self.translate_errors("read"), closing(self._open_to_read()) as connection:
             yield connection if self._version(connection) else None
 
     async def write(self, work: Callable[[sqlite3.Connection], Result], *, wipes: bool = False) -> Result:
@@ -105,10 +105,10 @@ class JournalFile:
 
         def write() -> Result:
             with closing(self.open_to_write()) as connection:
-                with self.explained("written"), transaction(connection):
+                with self.translate_errors("written"), transaction(connection):
                     answer = work(connection)
                 try:
-                    with self.explained("written further"):
+                    with self.translate_errors("written further"):
                         if wipes:
                             records.wipe(connection)
                             self.path.with_name(BACKUP).unlink(missing_ok=True)
@@ -129,7 +129,7 @@ class JournalFile:
 
     def open_to_write(self) -> sqlite3.Connection:
         """Open the file for durable writes that zero deleted bytes, under the lock, one thread at a time. Blocks."""
-        with self.explained("written"), contextlib.ExitStack() as undo:
+        with self.translate_errors("written"), contextlib.ExitStack() as undo:
             _make_private(self.path)
             connection = undo.enter_context(closing(_connect(self.path, "mode=rw")))
             version = self._version(connection)
@@ -181,7 +181,7 @@ class JournalFile:
         return version
 
     @contextmanager
-    def explained(self, verb: str) -> Iterator[None]:
+    def translate_errors(self, verb: str) -> Iterator[None]:
         """Translate SQLite and system errors into one sentence; `verb` is "read", "written" or "written further".
 
         Pass "written" only before a change has begun: the sentence then says that nothing is changed.
@@ -265,8 +265,8 @@ def _convert(connection: sqlite3.Connection, file: Path, codec: records.RowCodec
         for row in connection.execute(_CHANGES):
             number, action, is_undone, old, content, blob, new, content_after, blob_after = row
             try:
-                before = None if old is None else _in_place(_unpacked(old, content, blob, None), home)
-                after = None if new is None else _in_place(_unpacked(new, content_after, blob_after, before), home)
+                before = None if old is None else _in_place(_unpack(old, content, blob, None), home)
+                after = None if new is None else _in_place(_unpack(new, content_after, blob_after, before), home)
             except (ValueError, TypeError) as error:
                 raise Unreadable(
                     f"The trash of an earlier version, {file}, cannot be converted: change {number} is damaged.",
@@ -281,7 +281,7 @@ def _convert(connection: sqlite3.Connection, file: Path, codec: records.RowCodec
         connection.execute(f"PRAGMA user_version = {records.VERSION}")
 
 
-def _unpacked(text: str, content: str | None, blob: bytes | None, before: Row | None) -> Row:
+def _unpack(text: str, content: str | None, blob: bytes | None, before: Row | None) -> Row:
     """Decode a row of those versions, in which values that JSON cannot represent are parts of a blob."""
     data = blob or b""
 

@@ -110,8 +110,8 @@ class RowCodec:
         if row is None:
             return None
         home = self._home if row.table in EXTERNAL else None
-        values = [[name, _packed(value, home)] for name, value in row.values.items()]
-        parts = [_packed(row.id, home), _packed(row.handle, home), _packed(row.agent, home), row.table, values]
+        values = [[name, _pack(value, home)] for name, value in row.values.items()]
+        parts = [_pack(row.id, home), _pack(row.handle, home), _pack(row.agent, home), row.table, values]
         text = _ENCODER.encode(parts)
         # JSON can escape lone surrogates, which SQLite does not accept.
         return text if is_unicode(text) else json.dumps(parts)
@@ -163,7 +163,7 @@ def text_of(value: str | bytes) -> str:
     return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
 
 
-def _packed(value: Value, home: str | None) -> Any:
+def _pack(value: Value, home: str | None) -> Any:
     if isinstance(value, bytes):
         return [_BYTES, base64.b64encode(value).decode("ascii")]
     is_below = home is not None and isinstance(value, str) and value.startswith(home)

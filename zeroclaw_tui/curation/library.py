@@ -133,7 +133,7 @@ class Library:
         """The parameters of a recall with this profile, and with these settings or the library's own."""
         return Trial(request, self.profile.profile, settings or self.settings)
 
-    async def scanned(self, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+    async def scan_entries(self, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
         """Scan the full content of these memories, unless deleted since; withheld memories get the reason."""
         if not self.profile.profile.scans_content or self.settings.threat_scan == "off":
             return list(entries)

@@ -40,7 +40,7 @@ async def recall_memories(library: Library, trial: Trial) -> RecallResult:
     Layer "agent" lists in `withheld` the memories that ZeroClaw's scanner or the store keeps from agents; layer "store"
     is the store's own recall. If the query's vector cannot be made, keywords alone are used, with a note.
     """
-    return await _recalled(library, with_as_of(trial), await _query_vector(library, trial))
+    return await _recall(library, with_as_of(trial), await _query_vector(library, trial))
 
 
 async def recall_steps(
@@ -56,7 +56,7 @@ async def recall_steps(
     if not is_slow:
         yield await recall_memories(library, trial)
         return
-    by_words = await _recalled(library, trial, QueryVector())
+    by_words = await _recall(library, trial, QueryVector())
     # The request starts only with the first result, because further typing would make earlier requests useless.
     asking = asyncio.ensure_future(_query_vector(library, trial))
     try:
@@ -65,16 +65,16 @@ async def recall_steps(
     finally:
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
-    yield await _recalled(library, trial, vector)
+    yield await _recall(library, trial, vector)
 
 
-async def _recalled(library: Library, trial: Trial, found: QueryVector) -> RecallResult:
+async def _recall(library: Library, trial: Trial, found: QueryVector) -> RecallResult:
     """Answer a recall with this query vector."""
     about = library.memory.about
     if about.program is not None:
         trial = for_other_program(trial)
     # Memories created later are left out; what moves up in their place may be behind the limits of the statements.
-    gathered = await _gathered(library, trial, found, deep=bool(trial.request.created_until))
+    gathered = await _gather(library, trial, found, deep=bool(trial.request.created_until))
     result = _with_none_injected(await gathered.replay(trial), about.not_read_because)
     return replace(result, not_read_because=about.not_read_because, program=about.program)
 
@@ -239,10 +239,10 @@ async def gather_evidence(library: Library, trial: Trial) -> GatheredEvidence:
     trial, about = with_as_of(trial), library.memory.about
     if about.not_read_because is not None and (about.program is None or trial.request.layer == "agent"):
         raise Refused(about.not_read_because, hint="What they return to an agent is unknown.")
-    return await _gathered(library, trial, await _query_vector(library, trial), deep=True)
+    return await _gather(library, trial, await _query_vector(library, trial), deep=True)
 
 
-async def _gathered(library: Library, trial: Trial, found: QueryVector, *, deep: bool) -> GatheredEvidence:
+async def _gather(library: Library, trial: Trial, found: QueryVector, *, deep: bool) -> GatheredEvidence:
     """Gather evidence for each session scope; with `deep` it has no limits, and hits of stages serve all scopes."""
     scopes, evidence = trial.request.scopes, list[Evidence]()
     while len(evidence) < len(scopes):

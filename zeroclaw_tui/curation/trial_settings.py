@@ -110,7 +110,7 @@ class TrialSetting(NamedTuple):
         """Set a value to try; another injection rule also changes the limit, unless a limit is being tried."""
         if self.path == "profile.version":
             return tried._replace(now=tried.now._replace(profile=profile_for(value)))
-        now = _replaced(tried.now, self.path.split("."), value)
+        now = _replace_at(tried.now, self.path.split("."), value)
         if self.path == "request.rule":
             request, limit = now.request, tried.embedded_limit if value == "library" else RECALL_LIMIT
             is_tried = request.limit != request.turn_limit
@@ -155,10 +155,10 @@ class TrialSetting(NamedTuple):
         return f"a number from {self.range.least:g} to {self.range.most:,.0f}"
 
 
-def _replaced(part: Any, path: Sequence[str], value: Any) -> Any:
+def _replace_at(part: Any, path: Sequence[str], value: Any) -> Any:
     """Copy a trial, or a part of it, with another value at a path of attributes."""
     name, *rest = path
-    changes = {name: _replaced(getattr(part, name), rest, value) if rest else value}
+    changes = {name: _replace_at(getattr(part, name), rest, value) if rest else value}
     return replace(part, **changes) if isinstance(part, RecallRequest) else part._replace(**changes)
 
 
@@ -203,7 +203,7 @@ CONFIG_SETTINGS: Mapping[str, TrialSetting] = {f"memory.{one.key}": one for one 
 def with_values(trial: Trial, values: Mapping[str, Any]) -> Trial:
     """Copy a trial with other values of settings of config.toml, by name."""
     for name, value in values.items():
-        trial = _replaced(trial, CONFIG_SETTINGS[name].path.split("."), value)
+        trial = _replace_at(trial, CONFIG_SETTINGS[name].path.split("."), value)
     return trial
 
 

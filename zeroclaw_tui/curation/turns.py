@@ -246,7 +246,7 @@ class TurnLog(NamedTuple):
     """Sentences about files that could not be read."""
 
 
-async def recorded(
+async def read_turns(
     library: Library, *, since: datetime | None = None, agent: str | None = None, most: int | None = None
 ) -> TurnLog:
     """Read the turns since a given time, of an agent, the newest `most`. Raises BrokenConfig."""

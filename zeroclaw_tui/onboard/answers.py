@@ -205,11 +205,11 @@ class Answers:
             in_use = self.situation.backend
             return current if current and current.partition(".")[0].strip().lower() == in_use else in_use
         today = SETTINGS[name].default_for(self.situation.target) if current is None else current
-        wished = self.proposed(name)
+        wished = self.default_for(name)
         is_switched_on = name == AUTO_SAVE and current is False
         return today if wished is None or is_switched_on or shortens_retention(name, today, wished) else wished
 
-    def proposed(self, name: str) -> Any:
+    def default_for(self, name: str) -> Any:
         """The default that replaces a setting without an answer; None if the setting stays unchanged."""
         if name in PROFILE_SETTINGS:
             return backend_defaults(self.backend()).get(name) if self.changes_backend() else None

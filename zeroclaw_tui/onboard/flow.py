@@ -103,7 +103,7 @@ class _Walk:
         reply = self._asker.ask(question, self._answers, step)
         if reply is Move.BACK:
             return False
-        self._answers = _recorded(self._answers, question.setting, question.read(self._answers, str(reply)))
+        self._answers = _record(self._answers, question.setting, question.read(self._answers, str(reply)))
         return True
 
     def _tested(self) -> list[tuple[str, Finding]]:
@@ -157,13 +157,13 @@ class _Walk:
         if chosen is Move.BACK:
             return self._before(_END)
         for name, value in finding.corrections.items() if chosen == "correct" else ():
-            self._answers = _recorded(self._answers, name, value)
+            self._answers = _record(self._answers, name, value)
         for question in wrong if chosen == "change" else ():
             self._ask(question, None)
         return _END
 
 
-def _recorded(answers: Answers, setting: str, value: Any) -> Answers:
+def _record(answers: Answers, setting: str, value: Any) -> Answers:
     """Add an answer, unless the value is the effective one anyway."""
     without = answers.without(setting)
     if value is None or _matches(without, setting, value):

@@ -30,7 +30,7 @@ from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import KEYWORD_WEIGHT, VECTOR_WEIGHT, Answers
 from zeroclaw_tui.onboard.plan_notes import is_switched, may_hold_memories, notes_of
-from zeroclaw_tui.onboard.situation import Situation, warnings_then
+from zeroclaw_tui.onboard.situation import Situation, warnings_with
 from zeroclaw_tui.onboard.wanted import (
     all_wanted,
     before_of,
@@ -94,9 +94,7 @@ def make_plan(answers: Answers) -> Plan:
     if not changes:
         return Plan(answers, before, before, (), notes, situation.warnings)
     plain = {change.path: change.after for change in changes}
-    written, new_key, secret_notes = _encrypted(
-        plain, [change.path for change in changes if change.is_secret], situation
-    )
+    written, new_key, secret_notes = _encrypt(plain, [change.path for change in changes if change.is_secret], situation)
     base = new_document(answers.backend(), situation.target, written) if situation.is_new else before
     if situation.has_no_key:
         path, value = first_key(situation.target)
@@ -106,7 +104,7 @@ def make_plan(answers: Answers) -> Plan:
     if situation.target.numbers >= (0, 8, 4):
         check_sqlite_only(after, {".".join(change.path) for change in changes})
     # Values encrypted with a new key can be decrypted only after its file is written.
-    then = warnings_then(situation, after if new_key is None else after.with_values(plain))
+    then = warnings_with(situation, after if new_key is None else after.with_values(plain))
     notes += (*secret_notes, *(warning for warning in then if warning not in situation.warnings))
     warnings = tuple(warning for warning in situation.warnings if warning in then)
     return Plan(answers, before, after, changes, notes, warnings, new_key)
@@ -150,7 +148,7 @@ def _check_weights(answers: Answers) -> None:
         )
 
 
-def _encrypted(
+def _encrypt(
     values: Mapping[KeyPath, Any], secrets: Sequence[KeyPath], situation: Situation
 ) -> tuple[dict[KeyPath, Any], str | None, list[str]]:
     """The values to write, the text of a key file to create first, and notes about secrets in plain text.

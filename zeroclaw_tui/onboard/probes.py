@@ -278,10 +278,10 @@ def effective_embedding(answers: Answers) -> tuple[EmbeddingConfig, bool]:
         memory["embedding_api_key"] = plain_answer(answers, "memory.embedding_api_key")
     document["memory"] = memory
 
-    def opened(value: str, name: str) -> str:
+    def read_secret(value: str, name: str) -> str:
         return decrypt(value, situation.config_dir)
 
-    reader = ConfigReader(document, situation.environ, target, notes, opened)
+    reader = ConfigReader(document, situation.environ, target, notes, read_secret)
     config = read_embedding(reader, read_memory(document, target, notes))
     return config, "embedding_routes" in notes.sources.get(PROVIDER_SETTING, "")
 

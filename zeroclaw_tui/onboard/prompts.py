@@ -394,10 +394,10 @@ def _rows_of(line: Line) -> list[Line]:
     if len(line) == 1 and line[0][0] == RULE:
         text = line[0][1]
         return [[("section", "── "), ("accent", text), ("section", " " + "─" * (_width() - 8 - cells(text)))]]
-    return _wrapped(line, _width() - 2)
+    return _wrap(line, _width() - 2)
 
 
-def _wrapped(line: Line, width: int) -> list[Line]:
+def _wrap(line: Line, width: int) -> list[Line]:
     """Wrap one line into rows of at most `width` cells."""
     from rich.console import Console
     from rich.text import Text

@@ -133,7 +133,7 @@ async def situation_at(install: Install, environ: Mapping[str, str]) -> Situatio
     )
 
 
-def warnings_then(situation: Situation, document: ConfigDocument) -> tuple[str, ...]:
+def warnings_with(situation: Situation, document: ConfigDocument) -> tuple[str, ...]:
     """The warnings of loading the config with another document."""
     install, environ = _as_read(situation.install, situation.target), _without_ours(situation.environ)
     config = load_config(install, environ, version=situation.target.version, values=document.values)

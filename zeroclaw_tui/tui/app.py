@@ -191,11 +191,11 @@ class InspectorApp(TypeAhead[int]):
 
     def action_open_path(self) -> None:
         """Ask for a path, and open it instead of the original options."""
-        from zeroclaw_tui.tui.dialogs import path_form, path_typed
+        from zeroclaw_tui.tui.dialogs import parse_path, path_form
 
         def take(values: Mapping[str, str] | None) -> None:
             if values is not None:
-                path = path_typed(values["path"])
+                path = parse_path(values["path"])
                 self._options = self._options._replace(path=path, config_dir=None, workspace=None, location=None)
                 self.open_store()
 
@@ -319,7 +319,7 @@ class InspectorApp(TypeAhead[int]):
         try:
             self._configs = await asyncio.to_thread(self.find_configs, self._options)
             self.sub_title = place_of(self._configs[0])
-            library = await self._opened()
+            library = await self._open_library()
         except InspectorError as error:
             self._exit_code = DONE if isinstance(error, BeforeFirstStart) else error.exit_code
             snapshot = None
@@ -334,7 +334,7 @@ class InspectorApp(TypeAhead[int]):
         agent = self._options.agent
         await self._take_over(library, View((("agent", agent),) if agent else ()))
 
-    async def _opened(self) -> Library:
+    async def _open_library(self) -> Library:
         """Open the store, and check that the agent of the options exists. Raises InspectorError."""
         library, agent = await self.open_library(self._configs[0]), self._options.agent
         try:

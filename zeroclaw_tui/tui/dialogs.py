@@ -391,11 +391,11 @@ def typed_confirmation(title: str, body: Content | None, word: str, verb: str) -
 
 
 def path_form(title: str, remark: str) -> Form:
-    """A form that asks for the path of a file or directory in the field `path`; `path_typed` parses it."""
+    """A form that asks for the path of a file or directory in the field `path`; `parse_path` parses it."""
 
     def below(values: Mapping[str, str]) -> Content:
         try:
-            path_typed(values["path"])
+            parse_path(values["path"])
         except UsageError as error:
             raise UsageError(error.message, hint=remark) from error
         return Content(remark)
@@ -403,7 +403,7 @@ def path_form(title: str, remark: str) -> Form:
     return Form(title, None, [Field("path", "path", placeholder="~/…")], below)
 
 
-def path_typed(typed: str) -> Path:
+def parse_path(typed: str) -> Path:
     """Parse a typed path, and expand a tilde. Raises UsageError for an invalid path."""
     path = typed.strip()
     if not path or "\0" in path:

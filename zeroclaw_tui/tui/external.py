@@ -108,7 +108,7 @@ def edit_text(app: App[Any], text: str, environment: Mapping[str, str] | None = 
     except FileNotFoundError:
         saved, failure = original, failure or "The editor removed the file, so nothing was changed."
     except OSError as error:
-        raise _rejected(f"What the editor saved cannot be read: {error.strerror}.", file) from error
+        raise _refusal(f"What the editor saved cannot be read: {error.strerror}.", file) from error
     if saved in (original, original + b"\n") or not saved.strip():
         _remove_folder(file.parent)
         if saved.strip() != original.strip():
@@ -117,24 +117,24 @@ def edit_text(app: App[Any], text: str, environment: Mapping[str, str] | None = 
             raise Refused(failure)
         return None
     if failure:
-        raise _rejected(failure, file)
-    return Edited(_decoded(saved, text, file), file)
+        raise _refusal(failure, file)
+    return Edited(_decode(saved, text, file), file)
 
 
-def _decoded(saved: bytes, original: str, file: Path) -> str:
+def _decode(saved: bytes, original: str, file: Path) -> str:
     """Decode the saved bytes. Raises Refused."""
     # Bytes that were already invalid UTF-8 may stay.
     has_escaped_bytes = any("\udc80" <= character <= "\udcff" for character in set(original))
     try:
         typed = saved.decode("utf-8", "surrogateescape" if has_escaped_bytes else "strict")
     except UnicodeDecodeError as error:
-        raise _rejected(f"What the editor saved is not UTF-8 (byte {error.start + 1}).", file) from error
+        raise _refusal(f"What the editor saved is not UTF-8 (byte {error.start + 1}).", file) from error
     if original.endswith("\n") or not typed.endswith("\n"):
         return typed
     return typed.removesuffix("\r\n") if typed.endswith("\r\n") else typed.removesuffix("\n")
 
 
-def _rejected(sentence: str, file: Path) -> Refused:
+def _refusal(sentence: str, file: Path) -> Refused:
     return Refused(f"{sentence} Your text is saved in {file}.")
 
 

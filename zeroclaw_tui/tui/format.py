@@ -74,7 +74,7 @@ def fit(text: str, cells: int, align: Literal["left", "right"] = "left") -> str:
     return padding + shown if align == "right" else shown + padding
 
 
-def wrapped(text: str, width: int) -> list[str]:
+def wrap(text: str, width: int) -> list[str]:
     """Wrap a text into lines of at most `width` cells, at blanks if possible."""
     return [line.plain for line in Content(text).wrap(max(2, width))]
 

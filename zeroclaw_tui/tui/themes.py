@@ -39,7 +39,7 @@ def clickable(words: Content | str, style: str, action: str, *args: object) -> C
     return content.stylize(Style.from_meta({"@click": (action, args)}))
 
 
-def _shared(accent: str, background: str) -> dict[str, str]:
+def _shared_variables(accent: str, background: str) -> dict[str, str]:
     """The variables of our themes in the accent and background colour."""
     backgrounds = ("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active")
     return {
@@ -62,7 +62,7 @@ ZEROCLAW_DARK = Theme(
     surface="#1d1a18",
     panel="#272320",
     dark=True,
-    variables=_shared("#f0834a", "#171413")
+    variables=_shared_variables("#f0834a", "#171413")
     | {
         "score-vector": "#5fb8c9",
         "score-keyword": "#dcb861",
@@ -87,7 +87,7 @@ ZEROCLAW_LIGHT = Theme(
     surface="#f5f0ea",
     panel="#ece5dc",
     dark=False,
-    variables=_shared("#bf4f17", "#fbf8f4")
+    variables=_shared_variables("#bf4f17", "#fbf8f4")
     | {
         "score-vector": "#0f7285",
         "score-keyword": "#755600",

@@ -28,7 +28,7 @@ from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, size_shown
 from zeroclaw_tui.tui.commands import show_failure
-from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, path_form, path_typed, with_progress, yes_or_no
+from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, parse_path, path_form, with_progress, yes_or_no
 from zeroclaw_tui.tui.format import safe_text
 from zeroclaw_tui.tui.store_room import key_text
 from zeroclaw_tui.tui.themes import MUTED, WARNING
@@ -51,7 +51,7 @@ async def export_view(app: App[Any], library: Library, view: View, now: datetime
         about = f"{about}\n{superseded_sentence(hidden, way='“superseded” in the facets takes')}"
 
     def below(values: Mapping[str, str]) -> Content:
-        return Content(_FORMATS[_format(path_typed(values["path"]))])
+        return Content(_FORMATS[_format(parse_path(values["path"]))])
 
     fields = [
         Field("path", "to", safe_text(str(Path.home() / f"zeroclaw-memories-{now:%Y-%m-%d}.jsonl"))),
@@ -61,7 +61,7 @@ async def export_view(app: App[Any], library: Library, view: View, now: datetime
     values = await app.push_screen_wait(form)
     if values is None:
         return None
-    path = path_typed(values["path"])
+    path = parse_path(values["path"])
     how = _format(path)
     vectors = values.get("vectors") == "yes" and how == "jsonl"
     exists = await asyncio.to_thread(path.exists)
@@ -88,7 +88,7 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
     values = await app.push_screen_wait(path_form("Import which file?", about))
     if values is None:
         return None
-    path, target, with_flagged = path_typed(values["path"]), Target.of(library), False
+    path, target, with_flagged = parse_path(values["path"]), Target.of(library), False
     while True:
         read = partial(plan_import, target, path, with_flagged=with_flagged)
         plan = await with_progress(app, f"Reading {clean(path.name)}", 0, patience, read)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from zeroclaw_tui.curation.formats.jsonl import COLUMNS, NAMES, readable, shown, stated
+from zeroclaw_tui.curation.formats.jsonl import COLUMNS, NAMES, column_value, field_value, readable
 from zeroclaw_tui.curation.formats.source import MAX_LINE_SIZE, Source, numbered_lines
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.errors import UsageError
@@ -36,7 +36,7 @@ def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
     """Yield the memories in constant memory. Raises UsageError naming an invalid line."""
     limit = csv.field_size_limit(MAX_LINE_SIZE)
     try:
-        with source.opened() as reader:
+        with source.open() as reader:
             yield from _rows(reader, lost)
     finally:
         csv.field_size_limit(limit)
@@ -79,14 +79,14 @@ def _row(cells: dict[str, str], lost: Counter[str]) -> Row:
     for name, cell in cells.items():
         if cell and name in COLUMNS:
             try:
-                values[COLUMNS[name]] = stated(name, json.loads(cell.lower()) if name in _JSON else cell)
+                values[COLUMNS[name]] = column_value(name, json.loads(cell.lower()) if name in _JSON else cell)
             except ValueError:
                 lost[f"{name} that cannot be read"] += 1
     return Row(cells.get("id", ""), values, agent=cells.get("agent") or None)
 
 
 def _cell(name: str, row: Row) -> str:
-    value = row.agent if name == "agent" else shown(name, row.values.get(COLUMNS[name]))
+    value = row.agent if name == "agent" else field_value(name, row.values.get(COLUMNS[name]))
     return str(value).lower() if isinstance(value, bool) else readable(value)
 
 

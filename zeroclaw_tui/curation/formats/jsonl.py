@@ -50,7 +50,7 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
     """Yield the memories in constant memory. Raises UsageError naming an invalid line."""
-    with source.opened() as reader:
+    with source.open() as reader:
         for number, line in numbered_lines(reader):
             header = header_of_line(line) if number == 1 and line.strip() else None
             if header is not None:
@@ -93,7 +93,7 @@ def line_of(row: Row, *, vectors: bool) -> bytes:
     for column, value in row.values.items():
         name = _NAMES.get(column)
         if name is not None:
-            parts[name] = shown(name, value)
+            parts[name] = field_value(name, value)
             if not _is_exact(name, value):
                 exact[column] = _pack(value)
         elif column != "embedding":
@@ -150,8 +150,8 @@ def _row(parts: Mapping[str, Any], lost: Counter[str]) -> Row:
     name = ""
     try:
         for name, value in parts.items():
-            if value is not None and (type(value) is not str or name in _STATED) and name in COLUMNS:
-                values[COLUMNS[name]] = stated(name, value)
+            if value is not None and (type(value) is not str or name in _CONVERTERS) and name in COLUMNS:
+                values[COLUMNS[name]] = column_value(name, value)
         for name in () if parts.keys() <= _ALL_NAMES else parts.keys() - _ALL_NAMES:
             lost[one_line(name)[:_MAX_NAME] or "(no name)"] += 1
         if "embedding_dimensions" in parts or "embedding" in parts:
@@ -186,7 +186,7 @@ def _number(value: Any) -> int | float:
     raise ValueError("not a number that a store takes")
 
 
-def shown(name: str, value: Value) -> Any:
+def field_value(name: str, value: Value) -> Any:
     """Convert a column's value for a field of a line."""
     if value is None:
         return None
@@ -199,15 +199,15 @@ def shown(name: str, value: Value) -> Any:
     return readable(value)
 
 
-def stated(name: str, value: Any) -> Value:
+def column_value(name: str, value: Any) -> Value:
     """Convert the value of a field into that of its column. Raises ValueError."""
-    return _STATED.get(name, _text)(value)
+    return _CONVERTERS.get(name, _text)(value)
 
 
 def _is_exact(name: str, value: Value) -> bool:
     """Whether a value survives the conversion to a field and back."""
     try:
-        back = None if value is None else stated(name, shown(name, value))
+        back = None if value is None else column_value(name, field_value(name, value))
     except ValueError:
         return False
     return back == value and type(back) is type(value)
@@ -249,7 +249,7 @@ def _from_base64(text: Any) -> bytes:
         raise ValueError("not base64") from error
 
 
-_STATED: Mapping[str, Callable[[Any], Value]] = {
+_CONVERTERS: Mapping[str, Callable[[Any], Value]] = {
     "importance": _number,
     "kind": kind_stored,
     "pinned": lambda value: int(value) if isinstance(value, bool) else _number(value),
@@ -264,7 +264,7 @@ _UNPACKED: Mapping[str, Callable[[str], Value]] = {
 
 def _object(line: str, number: int) -> dict[str, Any]:
     try:
-        parts = _decoded(line)
+        parts = _decode(line)
     except (ValueError, RecursionError) as error:
         end = "" if line.endswith("\n") else " The file seems to have been cut off there."
         raise UsageError(f"Line {number:,} is not JSON.{end}", hint=_HINT) from error
@@ -273,7 +273,7 @@ def _object(line: str, number: int) -> dict[str, Any]:
     return parts
 
 
-def _decoded(line: str) -> Any:
+def _decode(line: str) -> Any:
     """Decode a line. For a value without surrounding blanks, `raw_decode` is faster than `json.loads`."""
     try:
         value, length = _DECODER.raw_decode(line)

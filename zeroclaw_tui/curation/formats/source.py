@@ -82,7 +82,7 @@ class Source:
         return self.path / file if self.is_folder and file is not None else self.path
 
     @contextmanager
-    def opened(self, file: PurePosixPath | None = None) -> Iterator[BinaryIO]:
+    def open(self, file: PurePosixPath | None = None) -> Iterator[BinaryIO]:
         """Open one of `files`, or the file itself, for reading. Raises Unreadable, also if it has become a link."""
         path = self.path_of(file)
         try:
@@ -97,7 +97,7 @@ class Source:
 
     def head(self, file: PurePosixPath | None = None, size: int = 64 * 1024) -> bytes:
         """The first bytes of a file without a byte order mark."""
-        with self.opened(file) as reader:
+        with self.open(file) as reader:
             return reader.read(size).removeprefix(codecs.BOM_UTF8)
 
     def text(self, file: PurePosixPath | None = None) -> str:

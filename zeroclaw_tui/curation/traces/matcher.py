@@ -48,7 +48,7 @@ class TextMatcher:
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
-        chosen = list(dict.fromkeys(normalized(text).strip(WHITE_SPACE) for text in texts))
+        chosen = list(dict.fromkeys(normalize(text).strip(WHITE_SPACE) for text in texts))
         if not chosen or "" in chosen:
             raise UsageError("No text to erase was given.", hint="Pass a text, or - to read it from stdin.")
         if any(len(text.encode("utf-8", "surrogatepass")) < MIN_LENGTH for text in chosen):
@@ -62,12 +62,12 @@ class TextMatcher:
         self._mark = "" if self.matches(REMOVED) else REMOVED
 
     def matches(self, value: str) -> bool:
-        return bool(self.find_spans(normalized(value)))
+        return bool(self.find_spans(normalize(value)))
 
     def matches_field(self, name: str, value: object) -> bool:
         """Whether the value of a column or JSON field has a text that can be cut out."""
         if isinstance(value, bytes):
-            return self.matches(_decoded(value))
+            return self.matches(_decode(value))
         return isinstance(value, str) and not _is_generated(name, value) and self.matches(value)
 
     def redact(self, value: str) -> str:
@@ -80,7 +80,7 @@ class TextMatcher:
             written = json.dumps(document, ensure_ascii=False)
             # JSON can escape a lone surrogate, which UTF-8 cannot encode.
             return written if is_unicode(written) else json.dumps(document)
-        text, parts, last = normalized(value), list[str](), 0
+        text, parts, last = normalize(value), list[str](), 0
         for start, end in self.find_spans(text):
             parts += [text[last:start], self._mark]
             last = end
@@ -98,7 +98,7 @@ class TextMatcher:
         """Remove the texts from the value of a column."""
         if isinstance(value, str):
             return self.redact(value)
-        return self.redact(_decoded(value)).encode("utf-8", "surrogateescape")
+        return self.redact(_decode(value)).encode("utf-8", "surrogateescape")
 
     def find_spans(self, text: str) -> list[tuple[int, int]]:
         """Find where the texts start and end in a composed text; of overlaps only the first, and then the longest."""
@@ -124,7 +124,7 @@ class TextMatcher:
         decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         count, tail = 0, ""
         for chunk in chunks:
-            text = normalized(tail + decoder.decode(chunk))
+            text = normalize(tail + decoder.decode(chunk))
             count += sum(end > len(tail) for _, end in self.find_spans(text))
             tail = text[-self._longest :]
         return count
@@ -137,23 +137,23 @@ def _read_json(value: str) -> Any:
     return None
 
 
-def normalized(text: str) -> str:
+def normalize(text: str) -> str:
     """Normalize a text as the matcher compares it: NFC, and newlines without carriage returns."""
     return unicodedata.normalize("NFC", text.replace("\r\n", "\n"))
 
 
-def _decoded(value: bytes) -> str:
+def _decode(value: bytes) -> str:
     return value.decode("utf-8", "surrogateescape")
 
 
 def _forms(text: str) -> Iterator[str]:
     """Yield a text as it is, as escaped in JSON, and as escaped twice (JSON inside a string of a traced request)."""
     yield text
-    for once in _escaped(text):
-        yield from (once, *_escaped(once))
+    for once in _escape(text):
+        yield from (once, *_escape(once))
 
 
-def _escaped(text: str) -> tuple[str, str]:
+def _escape(text: str) -> tuple[str, str]:
     """Escape a text as in JSON: once with non-ASCII letters unchanged, once with them as \\uXXXX."""
     return json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1]
 
@@ -204,7 +204,7 @@ def _without_entries(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
 
 def _without_lines(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
     """Remove the lines that have a text, or part of a text that spans lines; ZeroClaw's own lines stay."""
-    compared = [normalized(line) for line in lines]
+    compared = [normalize(line) for line in lines]
     starts = list(accumulate(map(len, compared[:-1]), initial=0))
     cut: set[int] = set()
     for start, end in matcher.find_spans("".join(compared)):

@@ -116,7 +116,7 @@ class PlacedFiles:
                 continue
             paths = [path for start in starts[place.under] for path in self._matching(place, start)]
             if root is not None:
-                paths += self._configured(place, document, root)
+                paths += self._configured_paths(place, document, root)
             self._take((path, place) for path in paths if os.path.realpath(path) != own)
         self.files = list(self._found.values())
 
@@ -171,7 +171,7 @@ class PlacedFiles:
             else:
                 yield path
 
-    def _configured(self, place: Place, document: Mapping[str, Any], root: Path) -> Iterator[Path]:
+    def _configured_paths(self, place: Place, document: Mapping[str, Any], root: Path) -> Iterator[Path]:
         for setting in place.settings:
             section, _, key = setting.partition(".")
             table = document.get(section)

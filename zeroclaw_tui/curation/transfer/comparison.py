@@ -198,7 +198,7 @@ class Comparison:
     async def batches(self) -> AsyncIterator[Sequence[Compared]]:
         """Yield all incoming memories in batches, compared, and count them in `counts`."""
         has_lines = self.memory.about.is_line_based
-        complete = self._completed_line if has_lines else self._completed
+        complete = self._completed_line if has_lines else self._complete
         async for rows in self.incoming.batches(has_lines):
             stored = await self.memory.as_stored(await asyncio.to_thread(list, map(complete, rows)))
             if has_lines:
@@ -267,7 +267,7 @@ class Comparison:
             values["created_at"] = self.now
         return Row("", values, agent=self.incoming.owner or row.agent)
 
-    def _completed(self, row: Row) -> Row:
+    def _complete(self, row: Row) -> Row:
         """Complete a memory with the values that the store requires."""
         values = dict(row.values)
         for name in OF_THE_STORE:
@@ -330,7 +330,7 @@ class Comparison:
 
     def _is_same(self, row: Row, stored: Row, existing: Row) -> bool:
         """Whether the existing memory has all provided values of an incoming one; `stored` is as it would be stored."""
-        for name in self._stated(row, stored):
+        for name in self._provided_names(row, stored):
             new, old = stored.values[name], existing.values.get(name)
             if new != old and _comparable(name, new) != _comparable(name, old):
                 return False
@@ -343,7 +343,7 @@ class Comparison:
 
         Its id stays, and its creation time if the source is another tool; a vector of another content is removed.
         """
-        stated = {name: stored.values[name] for name in self._stated(row, stored)}
+        stated = {name: stored.values[name] for name in self._provided_names(row, stored)}
         values: dict[str, Value] = {**existing.values, **stated, "id": existing.id}
         if "updated_at" in stored.values and "updated_at" not in stated:
             values["updated_at"] = self.now
@@ -353,7 +353,7 @@ class Comparison:
             values[VECTOR] = None
         return Row(existing.id, values, existing.handle, stored.agent)
 
-    def _stated(self, row: Row, stored: Row) -> list[str]:
+    def _provided_names(self, row: Row, stored: Row) -> list[str]:
         """The fields that an incoming memory provides and the store has."""
         return [
             name

@@ -264,7 +264,7 @@ class BrowserRoom(MemoriesRoom):
 
     @changing
     async def action_delete(self, library: Library) -> None:
-        plan, takes_all = await self._chosen(library), self._takes_marks and self.rows.marked.filter is not None
+        plan, takes_all = await self._plan_deletion(library), self._takes_marks and self.rows.marked.filter is not None
         outcome = await self.delete(library, plan)
         if outcome is None:
             return
@@ -282,7 +282,7 @@ class BrowserRoom(MemoriesRoom):
         from zeroclaw_tui.curation.traces.copies import entries_of
         from zeroclaw_tui.tui.rooms.copies import erase
 
-        entries = await entries_of(library, await self._chosen(library))
+        entries = await entries_of(library, await self._plan_deletion(library))
         marked, here = (entries, None) if self._takes_marks else ([], next(iter(entries), None))
         report = await erase(self.app, library, marked, self.pace.patience, here=here)
         if report is not None:
@@ -349,7 +349,7 @@ class BrowserRoom(MemoriesRoom):
         whole = await whole_entry(self.library.memory, entry.handle) if entry.is_excerpt else entry
         inform(self, await copy_text(self.app, whole.content))
 
-    async def _chosen(self, library: Library) -> PurgePlan:
+    async def _plan_deletion(self, library: Library) -> PurgePlan:
         """Plan to delete the marked memories, else the one under the cursor, each in its current version."""
         from zeroclaw_tui.curation.outcome import PurgePlan
 

@@ -201,7 +201,7 @@ class EditorScreen(Dialog[Outcome]):
         base, problem = self._row, ""
         answer: Literal["mine", "theirs"] | None = "mine"
         try:
-            values = {name: _stored(name, typed) for name, typed in self.changed().items()}
+            values = {name: _parse(name, typed) for name, typed in self.changed().items()}
             while answer == "mine":
                 try:
                     self.dismiss(await self._write(base, values))
@@ -250,7 +250,7 @@ def _as_typed(name: str, value: Value | bool) -> str:
     return "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def _stored(name: str, typed: str) -> Value:
+def _parse(name: str, typed: str) -> Value:
     """Parse a typed text into the value to store. Raises UsageError."""
     if name == "pinned":
         return int(typed == _NO_YES[1])

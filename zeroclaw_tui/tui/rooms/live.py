@@ -13,7 +13,7 @@ from textual.content import Content
 
 from zeroclaw_tui.backends.lookup import entries_with_key
 from zeroclaw_tui.curation.library import Library, ProfileChoice
-from zeroclaw_tui.curation.turns import ComparedTurn, Turn, TurnLog, compare, follow, keys_of_block, recorded
+from zeroclaw_tui.curation.turns import ComparedTurn, Turn, TurnLog, compare, follow, keys_of_block, read_turns
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
@@ -142,7 +142,7 @@ class LiveRoom(Listing, StoreRoom):
     async def load(self) -> None:
         """Read the recorded turns, and follow new ones."""
         if self.pace.poll is None:
-            self._show_log(await recorded(self.library, most=_MAX_TURNS))
+            self._show_log(await read_turns(self.library, most=_MAX_TURNS))
             return
         async for log in follow(self.library, most=_MAX_TURNS):
             self.query_one(Banner).hide()

@@ -449,7 +449,7 @@ class MemoriesRoom(StoreRoom):
                 vector = "" if view.is_similar else self._vector_text(result)
                 took = self._since(started)
                 self._show_answer(recall=result, vector_text=vector, highlights=highlights, milliseconds=took)
-        await self._painted()
+        await self._wait_until_painted()
         if view == before or self.page.scope != view.scope:
             await self._count(view, now)
         if not view.is_similar:
@@ -506,14 +506,14 @@ class MemoriesRoom(StoreRoom):
 
     async def _scan(self, entries: Sequence[MemoryEntry]) -> None:
         """Mark withheld memories after the rows are shown, because this reads their whole contents."""
-        withheld = [entry for entry in await self.library.scanned(entries) if entry.withheld]
+        withheld = [entry for entry in await self.library.scan_entries(entries) if entry.withheld]
         if withheld:
             self.rows.put_rows(withheld)
 
     async def _read_entry(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
         """Load and show a memory in full."""
         whole = await whole_entry(self.library.memory, entry.handle) if entry.is_excerpt else entry
-        (scanned,) = await self.library.scanned([whole])
+        (scanned,) = await self.library.scan_entries([whole])
         selected = self.rows.selected_entry
         # The result of one recall must not be shown with another recall.
         if selected is not None and (selected.handle, self.rows.selected_result) == (entry.handle, result):
@@ -547,7 +547,7 @@ class MemoriesRoom(StoreRoom):
     def _request(self, view: View, now: datetime) -> RecallRequest:
         return view.request(now, self.library.config, self.library.memory.about.recall_limit)
 
-    async def _painted(self) -> None:
+    async def _wait_until_painted(self) -> None:
         """Wait until the current state is painted."""
         painted = asyncio.Event()
         if self.call_after_refresh(painted.set):

@@ -13,7 +13,7 @@ from zeroclaw_tui.curation.config_choice import Candidate, StoreStatus, describe
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.tui.commands import Command, Room, common_commands, inform, store_options
-from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
+from zeroclaw_tui.tui.dialogs import parse_path, path_form, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, shorten_path
 from zeroclaw_tui.tui.rooms.listing import Listing
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
@@ -134,7 +134,7 @@ class StoresRoom(Listing, Room["Candidate | None"]):
         about = "A brain.db, a directory of notes, or a file of R-Mem, memory-rs or another tool (read-only)."
         values = await self.app.push_screen_wait(path_form("Open which file or directory?", about))
         if values is not None:
-            self.dismiss(await asyncio.to_thread(Candidate.from_path, path_typed(values["path"])))
+            self.dismiss(await asyncio.to_thread(Candidate.from_path, parse_path(values["path"])))
 
     async def _copy(self) -> None:
         candidate = self.table.selected
@@ -155,7 +155,7 @@ class StoresRoom(Listing, Room["Candidate | None"]):
         )
         question = yes_or_no("Is this ZeroClaw's database?", "Allow changes", body)
         if await self.app.push_screen_wait(question):
-            self.dismiss(await asyncio.to_thread(candidate.confirmed))
+            self.dismiss(await asyncio.to_thread(candidate.confirm))
 
     def _paint(self) -> None:
         """Show the known status of each store, and how many stores answer."""

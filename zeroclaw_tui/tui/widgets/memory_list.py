@@ -26,7 +26,7 @@ from zeroclaw_tui.tui.format import (
     highlights_of_message,
     relative_age,
     score_text,
-    wrapped,
+    wrap,
 )
 from zeroclaw_tui.tui.themes import Look
 from zeroclaw_tui.tui.view import NO_MOMENT
@@ -233,9 +233,9 @@ class MemoryList(TableList[ListedRow]):
         """The lines of a result's text: the first in its column, the others also below the scores."""
         _, first, wide = self._text_place()
         text = one_line(row.result.entry.content[:MAX_TEXT]) or EMPTY_CONTENT
-        lines = wrapped(text, first)
+        lines = wrap(text, first)
         if len(lines) > 1:
-            lines = [lines[0], *wrapped(text[len(lines[0]) :].strip(), wide)]
+            lines = [lines[0], *wrap(text[len(lines[0]) :].strip(), wide)]
         if len(lines) > self._text_lines:
             lines = lines[: self._text_lines]
             lines[-1] = fit(f"{lines[-1]}{ELLIPSIS}", wide if len(lines) > 1 else first)

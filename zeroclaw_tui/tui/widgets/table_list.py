@@ -22,7 +22,7 @@ from textual.strip import Strip
 from textual.style import Style
 
 from zeroclaw_tui.memory.text import cut, display_text, mask_secrets, one_line
-from zeroclaw_tui.tui.format import fit, last_cells, wrapped
+from zeroclaw_tui.tui.format import fit, last_cells, wrap
 from zeroclaw_tui.tui.themes import LOOKS, Look
 
 Row = TypeVar("Row")
@@ -336,14 +336,14 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
     def render_line(self, y: int) -> Strip:
         """Draw a visible line: the heading, a line of a row, or a blank line."""
         if not self.rows:
-            empty = wrapped(display_text(mask_secrets(self.empty)), max(8, self.size.width - 4))
+            empty = wrap(display_text(mask_secrets(self.empty)), max(8, self.size.width - 4))
             return self._strip(Content.styled(f"  {empty[y]}" if y < len(empty) else "", "muted"))
         if y < HEADING_LINES:
             titles = [
                 (column, fit(column.title, width, "right" if column.right else "left"))
                 for column, width in self.laid_out()
             ]
-            return self._strip(" " + _joined([(column, Content.styled(title, "muted")) for column, title in titles]))
+            return self._strip(" " + _join([(column, Content.styled(title, "muted")) for column, title in titles]))
         at, part = self._row_at(y - HEADING_LINES + self.scroll_offset.y)
         lines = self._row_strips(at) if at < len(self.rows) else []
         return lines[part] if part < len(lines) else self._strip(Content(""))
@@ -376,7 +376,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
     def cells_of(self, row: Row) -> Content:
         """Draw the cells of a row."""
         look = "faint" if self.is_faint(row) else None
-        return _joined([(column, _cell(column, row, width, look)) for column, width in self.laid_out()])
+        return _join([(column, _cell(column, row, width, look)) for column, width in self.laid_out()])
 
     def laid_out(self) -> list[tuple[Column[Row], int]]:
         """The visible columns with their widths in cells; one cell is for the sign and one at the end stays blank."""
@@ -462,7 +462,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         self.post_message(self.RowHighlighted(self, self.selected))
 
 
-def _joined(cells: Sequence[tuple[Column[Row], Content]]) -> Content:
+def _join(cells: Sequence[tuple[Column[Row], Content]]) -> Content:
     """Join cells side by side."""
     pieces = [Content(" " * column.lead) + cell if number else cell for number, (column, cell) in enumerate(cells)]
     return Content("").join(pieces)

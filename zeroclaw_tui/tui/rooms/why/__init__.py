@@ -27,7 +27,7 @@ from zeroclaw_tui.scoring.what_if import Comparison
 from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, say_after, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, choice, choose_profile, review_question
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import safe_text, wrapped
+from zeroclaw_tui.tui.format import safe_text, wrap
 from zeroclaw_tui.tui.rooms.browser import why_dimmed
 from zeroclaw_tui.tui.rooms.listing import Loaded
 from zeroclaw_tui.tui.rooms.why.answers import (
@@ -337,7 +337,7 @@ class WhyRoom(Loaded, StoreRoom):
         """Show every stage, wrapped to the current width."""
         plain, explanation = self.query_one("#text", Static), self._answer
         if isinstance(explanation, Explanation) and plain.size.width:
-            lines = explanation.lines(wrapped, plain.size.width)
+            lines = explanation.lines(wrap, plain.size.width)
             contents = [Content.assemble(*((text, LOOKS_OF_STAGES[look]) for text, look in line)) for line in lines]
             plain.update(Content("\n").join(contents))
 
