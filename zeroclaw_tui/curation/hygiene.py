@@ -347,9 +347,7 @@ async def run_hygiene(library: Library, plan: HygienePlan, *, on_progress: Progr
     """
     check_writable(library.memory)
     if plan.as_of > library.trash.now():
-        raise UsageError(
-            "Hygiene runs as of now or of a moment before.", hint="A later time only works with --dry-run."
-        )
+        raise UsageError("Hygiene runs as of now or of a moment before.", hint="A later time needs --dry-run.")
 
     async def work(action: RunningAction, on_progress: ProgressCallback) -> Outcome:
         run, others = _Run(plan, on_progress), dict[str, HygieneItem]()

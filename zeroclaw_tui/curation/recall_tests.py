@@ -53,7 +53,7 @@ def read_tests(file: Path) -> tuple[RecallTest, ...]:
         document = tomllib.loads(data.decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(
-            f"{shown} cannot be read: {error.strerror or error}.", hint="FILE is a TOML file of tests; - reads stdin."
+            f"{shown} cannot be read: {error.strerror or error}.", hint="FILE is TOML; - is stdin."
         ) from error
     except (ValueError, RecursionError) as error:
         reason = cut(one_line(str(error)), _MAX_SHOWN).rstrip(".")

@@ -264,19 +264,13 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
 
     Raises Refused if nothing can be written, UsageError for values that ZeroClaw does not accept, BrokenConfig.
     """
-    config, own, request = library.config, library.profile.profile, trial.request
+    config = library.config
     file = config.install.config_file
     if config.read_only:
         raise Refused("With --read-only nothing is changed, not even config.toml.")
     if file is None:
-        raise Refused(
-            "This store was opened without an install, so there is no config.toml to change.",
-            hint="Open its install with --config-dir DIR.",
-        )
-    unread: set[Subject] = set() if trial.profile.search_modes else {"mode"}
-    unread |= set() if trial.profile.reranks else {"rerank"}
-    changed = TriedSettings(trial._replace(settings=library.settings), trial, 0).changed
-    values = {f"memory.{one.key}": one.get(trial) for one in changed if one.key and one.subject not in unread}
+        raise Refused("This store has no config.toml to change.", hint="Open its install with --config-dir DIR.")
+    values = _changed_values(library, trial)
     if not values:
         raise Refused(_NOTHING_TO_WRITE, hint=f"{_CHANGE_FIRST} {_NO_SETTINGS}")
     overridden = [
@@ -285,8 +279,7 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
         if (source := config.sources.get(name, "")).startswith("environment ")
     ]
     warnings = [*complaints_of(library, trial, {CONFIG_SETTINGS[name].subject for name in values}), *overridden]
-    is_plain = request.limit == request.turn_limit and {*request.scopes} == {None} and request.rule == "cli"
-    if not is_plain or trial.profile != own:
+    if _has_more_than_settings(library, trial):
         warnings.append(_NO_SETTINGS)
     raw = read_config(file)
     if raw is None:
@@ -305,11 +298,26 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
     if after.to_bytes() == raw:
         raise Refused(_NOTHING_TO_WRITE, hint=" ".join(overridden))
     is_modern = config.schema >= NEWEST_SCHEMA or config.install.layout == "data"
-    readers = (NEWEST_MODERN if is_modern else NEWEST_OLD, trial.profile.version, own.version)
+    readers = (NEWEST_MODERN if is_modern else NEWEST_OLD, trial.profile.version, library.profile.profile.version)
     for name, value in values.items():
         check_setting(name, value, max(readers, key=version_numbers))
     lines = tuple((_SIGNS[line.kind], line.text) for line in difference(before, after).lines)
     return SettingChange(raw, after.to_bytes(), lines, tuple(warnings))
+
+
+def _changed_values(library: Library, trial: Trial) -> dict[str, Any]:
+    """The changed settings of a trial that its ZeroClaw reads from config.toml, by name."""
+    unread: set[Subject] = set() if trial.profile.search_modes else {"mode"}
+    unread |= set() if trial.profile.reranks else {"rerank"}
+    changed = TriedSettings(trial._replace(settings=library.settings), trial, 0).changed
+    return {f"memory.{one.key}": one.get(trial) for one in changed if one.key and one.subject not in unread}
+
+
+def _has_more_than_settings(library: Library, trial: Trial) -> bool:
+    """Whether a trial also differs in its limit, scopes, rule or profile, which config.toml does not set."""
+    request = trial.request
+    is_plain = request.limit == request.turn_limit and {*request.scopes} == {None} and request.rule == "cli"
+    return not is_plain or trial.profile != library.profile.profile
 
 
 async def save_settings_change(

@@ -75,10 +75,10 @@ def test_only_the_given_path_itself_may_be_a_link(folder, secret):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("[" * 200_000, "not JSON"),
-        ('{"a": 1', r"not JSON that can be read \(line 1\)"),
-        ("", "not JSON"),
-        ("1" * 10_000, "not JSON"),
+        ("[" * 200_000, "not readable JSON"),
+        ('{"a": 1', r"not readable JSON \(line 1\)"),
+        ("", "not readable JSON"),
+        ("1" * 10_000, "not readable JSON"),
     ],
     ids=["deep", "cut", "empty", "digits"],
 )
@@ -102,7 +102,7 @@ def test_sizes_and_depths_are_bounded(folder, monkeypatch):
         assert Source(folder).files
     monkeypatch.setattr(source_module, "MAX_LINE_SIZE", 5)
     (folder / "a.json").write_text("1234\n123456\n")
-    with Source(folder).opened(FILE) as reader, pytest.raises(UsageError, match="Line 2 is longer"):
+    with Source(folder).open(FILE) as reader, pytest.raises(UsageError, match="Line 2 is longer"):
         list(numbered_lines(reader))
 
 

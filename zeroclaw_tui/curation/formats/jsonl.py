@@ -70,10 +70,8 @@ def header_of_line(line: str) -> Mapping[str, Any] | None:
     if MARK not in parts:
         return None
     if parts[MARK] != VERSION:
-        raise UsageError(
-            f"This export has version {one_line(str(parts[MARK]))[:20]}, which this program does not know.",
-            hint="A newer zeroclaw-tui wrote it. Update this one.",
-        )
+        version = one_line(str(parts[MARK]))[:20]
+        raise UsageError(f"This export has the unknown version {version}.", hint="Update this program to read it.")
     return parts
 
 

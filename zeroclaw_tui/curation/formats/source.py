@@ -116,9 +116,9 @@ class Source:
             return json.loads(self.text(file))
         except (ValueError, RecursionError) as error:
             where = f" (line {error.lineno:,})" if isinstance(error, json.JSONDecodeError) else ""
+            name = one_line(self.path_of(file).name)
             raise UsageError(
-                f"{one_line(self.path_of(file).name)} is not JSON that can be read{where}.",
-                hint="It may have been cut off; export it again.",
+                f"{name} is not readable JSON{where}.", hint="It may be cut off; export it again."
             ) from error
 
     def state(self) -> str:

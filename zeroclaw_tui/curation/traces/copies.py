@@ -31,10 +31,7 @@ def matcher_for(contents: Sequence[str], typed: str = "") -> TextMatcher:
     """Make the matcher for contents of memories and a typed text. Short contents are left out, or raise UsageError."""
     texts = [*_long(contents), *([typed] if typed.strip() else [])]
     if contents and not texts:
-        raise UsageError(
-            f"Texts of fewer than {SHORT} characters occur everywhere.",
-            hint="Delete the memory instead, or type a longer text to erase.",
-        )
+        raise UsageError(f"Texts under {SHORT} characters occur everywhere.", hint="Type more, or delete the memory.")
     return TextMatcher(texts)
 
 
