@@ -136,7 +136,7 @@ def _format(args: argparse.Namespace) -> ExportFormat:
             default=[],
             choices=("flagged",),
             metavar="WHAT",
-            help="Also import %(choices)s texts, which seem to contain a secret or a threat",
+            help="Also import %(choices)s texts of other tools, which seem to contain a secret or a threat",
         ),
         ON_CONFLICT,
         options.DRY_RUN,
@@ -144,7 +144,7 @@ def _format(args: argparse.Namespace) -> ExportFormat:
     agents=options.OWNER,
     opens="target",
     concerns=("store",),
-    examples=("import memories.jsonl --dry-run", "import ~/notes --rename --yes"),
+    examples=("import memories.jsonl --dry-run", "import ~/.openclaw/workspace --rename --yes"),
 )
 async def import_(target: Target, args: argparse.Namespace) -> int:
     """Check the whole file, show the plan, ask, and import it.

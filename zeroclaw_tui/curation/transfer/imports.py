@@ -78,7 +78,8 @@ def find_format(source: Source, name: str | None = None) -> Format:
     is_empty = not source.is_folder and not source.head()
     raise UsageError(
         f"{source.name} {'is empty' if is_empty else 'has no format that is known here'}.",
-        hint=f"The formats are {', '.join(FORMATS)}. Choose one with --from NAME if you know which it is.",
+        hint=f"The formats are {', '.join(FORMATS)}; --from NAME chooses one."
+        " `zeroclaw memory copy --location FILE --to sqlite` copies a database.",
     )
 
 
