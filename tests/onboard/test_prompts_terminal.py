@@ -96,6 +96,12 @@ def test_a_list_marks_and_describes_the_current_value() -> None:
     assert "keywords only" in screen.raw.getvalue()
 
 
+def test_a_long_description_is_shown_whole_in_a_narrow_terminal() -> None:
+    with typed("\r", columns=40) as screen:
+        ask(MODE, hybrid="both the keywords and the vectors of all your memories", bm25="keywords only")
+    assert "your memories" in screen.raw.getvalue()
+
+
 def test_y_and_n_answer_a_switch_at_once() -> None:
     for keys, answer in (("n", "no"), ("y", "yes"), ("\r", "yes")):
         with typed(keys):

@@ -251,9 +251,15 @@ class _TerminalAsker:
 
     @staticmethod
     def _answer(prompt: Any, answers_by_key: Mapping[str, str | Move]) -> Any:
+        from prompt_toolkit.filters import Always
         from prompt_toolkit.key_binding import merge_key_bindings
 
         application = prompt.application
+        for window in application.layout.find_all_windows():
+            # A narrow terminal would cut descriptions, and errors, which have one line.
+            window.wrap_lines = Always()
+            if window.height == 1:
+                window.height, window.dont_extend_height = None, Always()
         application.key_bindings = merge_key_bindings([application.key_bindings, _bindings(answers_by_key)])
         # asyncio's own signal handler ends every kind of prompt.
         return application.run(set_exception_handler=False, handle_sigint=False)

@@ -50,7 +50,7 @@ _STORAGE_QUESTIONS = (
     Question(
         BACKEND,
         "Which memory backend?",
-        "A later change of backend moves no memories; `zeroclaw memory copy` does.",
+        "Changing the backend later moves no memories; `zeroclaw memory copy` copies them.",
         group="Backend",
         when=lambda answers: True,
         rows={
