@@ -42,40 +42,26 @@ def undo_change(before: bytes | None, after: bytes | None, now: bytes | None, on
     mapping = _LineMapping(new, lines)
     removed: set[int] = set()
     inserted: dict[int, list[bytes]] = defaultdict(list)
-    for is_equal, ours, originals in _hunks(new, old):
+    for is_equal, written, replaced in _hunks(new, old):
         if is_equal:
             continue
-        wanted = [old[number] for number in originals]
-        # A line to remove may be missing already.
-        changed = [mapping.others[one] for one in ours if one in mapping.others and (wanted or mapping.others[one])]
-        region = {mapping.same[one] for one in ours if one in mapping.same}.union(*changed)
-        for gap in range(ours.start, ours.stop + 1):
-            added = mapping.added.get(gap, ())
-            if not Counter(lines[number] for number in added) - Counter(wanted):
-                # Some of the lines to restore exist already.
-                region.update(added)
-        if changed:
+        wanted = [old[number] for number in replaced]
+        region, is_changed = mapping.region_of(written, wanted)
+        if is_changed:
             if [lines[number] for number in sorted(region)] == wanted:
                 continue
-            merged.conflicts.append(ConflictingHunk(originals, ours, sorted(region)))
+            merged.conflicts.append(ConflictingHunk(replaced, written, sorted(region)))
             if on_conflict not in ("overwrite", "rename"):
                 continue
-        if not changed or on_conflict == "overwrite":
+        if not is_changed or on_conflict == "overwrite":
             removed |= region
         if wanted:
-            place = max(region) + 1 if region else mapping.place_of(ours.start)
+            place = max(region) + 1 if region else mapping.place_of(written.start)
             merged.is_moved |= place is None
             inserted[len(lines) if place is None else place] += wanted
-    # A line may have been restored elsewhere in the file.
-    missing = Counter(map(bytes.rstrip, old)) - Counter(
-        one.rstrip() for at, one in enumerate(lines) if at not in removed
-    )
     pieces: list[bytes] = []
     for number in range(len(lines) + 1):
-        for line in inserted[number]:
-            text = line.rstrip()
-            pieces += [line] if not text or missing[text] > 0 else []
-            missing[text] -= 1
+        pieces += inserted[number]
         pieces += lines[number : number + 1] if number not in removed else []
     data = joined(pieces)
     merged.data = data if data or before is not None else None
@@ -86,6 +72,7 @@ class _LineMapping:
     """The mapping of the lines of one version of a file to a later version."""
 
     def __init__(self, version: Sequence[bytes], later: Sequence[bytes]) -> None:
+        self._later = later
         self.same = {-1: -1, len(version): len(later)}
         """The later numbers of unchanged lines; the start and the end of the file are always included."""
         self.others: dict[int, range] = {}
@@ -99,6 +86,18 @@ class _LineMapping:
                 self.others |= dict.fromkeys(lines, now)
             else:
                 self.added[lines.start] = now
+
+    def region_of(self, hunk: range, wanted: Sequence[bytes]) -> tuple[set[int], bool]:
+        """Find the later lines that `wanted` replaces, if it replaces this hunk, and whether the hunk has changed."""
+        # If nothing is wanted, a line of the hunk may be missing already.
+        changed = [self.others[line] for line in hunk if line in self.others and (wanted or self.others[line])]
+        region = {self.same[line] for line in hunk if line in self.same}.union(*changed)
+        for gap in range(hunk.start, hunk.stop + 1):
+            added = self.added.get(gap, ())
+            if not Counter(self._later[number] for number in added) - Counter(wanted):
+                # Some of the wanted lines exist already.
+                region.update(added)
+        return region, bool(changed)
 
     def place_of(self, gap: int) -> int | None:
         """The position of the gap before a line in the later version; None if the lines around it are missing."""
