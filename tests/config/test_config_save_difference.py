@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.masking import masked_toml
-from zeroclaw_tui.config.save import Difference, difference
+from zeroclaw_tui.config.save import ConfigDiff, compare_configs
 
 DOTS = "••••"
 SIGNS = {"section": "  ", "removed": "- ", "added": "+ "}
@@ -31,8 +31,8 @@ paired_tokens = ["hunter3"]
 """
 
 
-def compared(before: str, after: str) -> Difference:
-    return difference(ConfigDocument.from_text(before), ConfigDocument.from_text(after))
+def compared(before: str, after: str) -> ConfigDiff:
+    return compare_configs(ConfigDocument.from_text(before), ConfigDocument.from_text(after))
 
 
 def shown(before: str, after: str) -> list[str]:

@@ -47,7 +47,7 @@ def read_line(row: Row) -> Row:
     return Row("", values, None, row.agent)
 
 
-def line_of(key: str, content: str) -> str:
+def note_line(key: str, content: str) -> str:
     """Format a memory as a line, without the bullet, and without characters that a line cannot have."""
     return f"**{in_one_line(key)}**: {in_one_line(content)}".strip(WHITE_SPACE)
 

@@ -44,10 +44,10 @@ async def find_exact(
 
 async def _lines_stored_as(memory: Memory, key: str, agents: Sequence[str]) -> Sequence[MemoryEntry]:
     """Find the line of notes that `store` wrote for a key. Raises Refused for several."""
-    from zeroclaw_tui.backends.note_lines import line_of
+    from zeroclaw_tui.backends.note_lines import note_line
     from zeroclaw_tui.memory.query import ENTRIES, MemoryFilter, Query
 
-    start = line_of(key, "")
+    start = note_line(key, "")
     containing = await memory.rows(Query(ENTRIES, MemoryFilter(contains=start, agent=tuple(agents) or None)))
     entries = [entry for entry in containing if entry.content.startswith(start)]
     if len(entries) > 1:

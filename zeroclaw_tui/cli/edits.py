@@ -106,7 +106,7 @@ async def store(library: Library, args: argparse.Namespace) -> int:
 async def edit(library: Library, args: argparse.Namespace) -> int:
     """Change a memory in place. Its document has "fields": the names of the changed fields."""
     from zeroclaw_tui.backends.lookup import row_with_id
-    from zeroclaw_tui.backends.note_lines import line_of
+    from zeroclaw_tui.backends.note_lines import note_line
     from zeroclaw_tui.curation.changes import edit_memory
     from zeroclaw_tui.memory.change import Edit
 
@@ -122,7 +122,7 @@ async def edit(library: Library, args: argparse.Namespace) -> int:
     if "content" in changes:
         # In Markdown a key that was stored is in the line itself, and stays there.
         is_in_line = args.key not in (None, entry.key)
-        changes["content"] = f"{line_of(args.key, '')} {content}" if is_in_line else content
+        changes["content"] = f"{note_line(args.key, '')} {content}" if is_in_line else content
     before = await row_with_id(library.memory, unique_name(entry))
     if before is None:
         raise not_found(args.key, args.id)

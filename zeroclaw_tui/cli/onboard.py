@@ -211,7 +211,7 @@ def _restore_backup(install: Install, config_file: Path, backup: Backup, args: a
 def _compare(today: bytes | None, raw: bytes, config_file: Path) -> tuple[list[NamedLine], dict[str, Any]]:
     """Describe what a restore changes, as lines and for JSON; a file that is not TOML is not compared."""
     from zeroclaw_tui.config.document import ConfigDocument
-    from zeroclaw_tui.config.save import difference
+    from zeroclaw_tui.config.save import compare_configs
     from zeroclaw_tui.memory.errors import BrokenConfig
     from zeroclaw_tui.onboard.review import counted_lines, difference_lines, difference_text
 
@@ -220,7 +220,7 @@ def _compare(today: bytes | None, raw: bytes, config_file: Path) -> tuple[list[N
         before, after = (ConfigDocument.from_bytes(each or b"", config_file) for each in (today, raw))
     except BrokenConfig as problem:
         return [[title], [("", f"The lines are not compared: {problem.message}")]], {"lines": None, "diff": None}
-    compared = difference(before, after)
+    compared = compare_configs(before, after)
     lines = [[title, ("dim", f"    {counted_lines(compared)}")], *difference_lines(compared)]
     counts = {"changed": compared.differing, "kept": compared.unchanged}
     return lines, {"lines": counts, "diff": difference_text(compared)}

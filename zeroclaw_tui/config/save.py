@@ -32,7 +32,7 @@ MAX_BACKUPS = 10
 _BACKUPS = "backups"
 _STAMP = "%Y-%m-%dT%H%M%S.%fZ"
 _NAME = re.compile(r"config\.(\d{4}-\d\d-\d\dT\d{6}\.\d{6}Z)\.toml")
-Kind = Literal["section", "removed", "added"]
+LineKind = Literal["section", "removed", "added"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +152,10 @@ def _time_of(stamp: str) -> datetime | None:
 
 
 @dataclass(frozen=True, slots=True)
-class DiffLine:
+class ConfigDiffLine:
     """A differing line, or (`section`) the header of the table that contains the following lines."""
 
-    kind: Kind
+    kind: LineKind
     text: str
     """Masked and without line end; it may contain control characters."""
     path: KeyPath = ()
@@ -163,10 +163,10 @@ class DiffLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ConfigDiff:
     """The differing lines, and the numbers of replaced, added, removed and unchanged lines."""
 
-    lines: tuple[DiffLine, ...]
+    lines: tuple[ConfigDiffLine, ...]
     replaced: int
     added: int
     removed: int
@@ -178,26 +178,26 @@ class Difference:
         return self.replaced + self.added + self.removed
 
 
-def difference(before: ConfigDocument, after: ConfigDocument) -> Difference:
+def compare_configs(before: ConfigDocument, after: ConfigDocument) -> ConfigDiff:
     """Compare two documents; secrets are masked in the result."""
     old, new = _lines_of(before), _lines_of(after)
-    lines: list[DiffLine] = []
+    lines: list[ConfigDiffLine] = []
     replaced = added = removed = at_old = at_new = 0
     header = ""
     matcher = SequenceMatcher(None, [line.text for line in old], [line.text for line in new], autojunk=False)
     for start_old, start_new, length in matcher.get_matching_blocks():
         old_lines, new_lines = old[at_old:start_old], new[at_new:start_new]
-        changed: list[tuple[Kind, _Line]] = [("removed", line) for line in old_lines]
+        changed: list[tuple[LineKind, _Line]] = [("removed", line) for line in old_lines]
         for kind, line in [*changed, *(("added", line) for line in new_lines)]:
             if line.path and line.header not in ("", header):
-                lines.append(DiffLine("section", line.header))
+                lines.append(ConfigDiffLine("section", line.header))
             if line.path or line.shown.strip() == line.header:
                 header = line.header
-            lines.append(DiffLine(kind, line.shown, line.path))
+            lines.append(ConfigDiffLine(kind, line.shown, line.path))
         pairs = min(len(old_lines), len(new_lines))
         replaced, added, removed = replaced + pairs, added + len(new_lines) - pairs, removed + len(old_lines) - pairs
         at_old, at_new = start_old + length, start_new + length
-    return Difference(tuple(lines), replaced, added, removed, len(old) - replaced - removed)
+    return ConfigDiff(tuple(lines), replaced, added, removed, len(old) - replaced - removed)
 
 
 class _Line(NamedTuple):

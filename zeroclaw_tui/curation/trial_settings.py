@@ -16,7 +16,7 @@ from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import command_at
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, OPTION, MemoryConfig
-from zeroclaw_tui.config.save import difference, save_config
+from zeroclaw_tui.config.save import compare_configs, save_config
 from zeroclaw_tui.config.schema import MEMORY_KEYS, NEWEST_MODERN, NEWEST_OLD, version_numbers
 from zeroclaw_tui.config.setting_names import check_setting
 from zeroclaw_tui.config.toml import KeyPath, read_config
@@ -301,7 +301,7 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
     readers = (NEWEST_MODERN if is_modern else NEWEST_OLD, trial.profile.version, library.profile.profile.version)
     for name, value in values.items():
         check_setting(name, value, max(readers, key=version_numbers))
-    lines = tuple((_SIGNS[line.kind], line.text) for line in difference(before, after).lines)
+    lines = tuple((_SIGNS[line.kind], line.text) for line in compare_configs(before, after).lines)
     return SettingChange(raw, after.to_bytes(), lines, tuple(warnings))
 
 

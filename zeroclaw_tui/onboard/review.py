@@ -11,7 +11,7 @@ from typing import Any, Literal
 from zeroclaw_tui.backends.factory import keeps_nothing
 from zeroclaw_tui.config.locations import command_at, config_dir_option
 from zeroclaw_tui.config.masking import masked_secret
-from zeroclaw_tui.config.save import Difference, difference
+from zeroclaw_tui.config.save import ConfigDiff, compare_configs
 from zeroclaw_tui.config.secrets import KEY_FILE, is_encrypted
 from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.config.toml import KeyPath
@@ -53,7 +53,7 @@ def review(
     Without `can_change` no question was asked, so that no answer can be changed.
     """
 
-    def compare() -> tuple[Plan, Difference]:
+    def compare() -> tuple[Plan, ConfigDiff]:
         plan = make_plan(answers)
         return plan, shown_difference(plan)
 
@@ -91,7 +91,7 @@ def review_lines(plan: Plan, findings: Sequence[Finding]) -> list[Line]:
 
 
 def _changes_and_findings(
-    plan: Plan, findings: Sequence[Finding], difference: Difference, *, is_short: bool
+    plan: Plan, findings: Sequence[Finding], difference: ConfigDiff, *, is_short: bool
 ) -> Iterator[Line]:
     """The diff, notes and test results; `is_short` summarises changes without an answer and successful tests."""
     yield from _changed_lines(plan, difference, is_short=is_short)
@@ -123,7 +123,7 @@ def finding_sentence(finding: Finding) -> str:
     return f"{SUBJECTS.get(finding.subject, finding.subject)}: {sentence}"
 
 
-def difference_lines(difference: Difference) -> Iterator[Line]:
+def difference_lines(difference: ConfigDiff) -> Iterator[Line]:
     """The lines of a difference: "- " removed, "+ " added, below the header of its table."""
     for line in difference.lines:
         yield [(line.kind, _SIGNS[line.kind] + line.text)]
@@ -222,7 +222,7 @@ def plan_document(plan: Plan, findings: Sequence[Finding], *, written: bool, bac
     }
 
 
-def difference_text(difference: Difference) -> str:
+def difference_text(difference: ConfigDiff) -> str:
     """Format a difference as a text, one line each."""
     return "\n".join(_SIGNS[line.kind] + line.text for line in difference.lines)
 
@@ -234,14 +234,14 @@ def shown_path(situation: Situation, file: Path | None = None) -> str:
     return one_line(f"~{os.sep}{path.removeprefix(below)}" if home and path.startswith(below) else path)
 
 
-def counted_lines(difference: Difference) -> str:
+def counted_lines(difference: ConfigDiff) -> str:
     """Format the counts: "1 changed, 5 added, 1,204 unchanged"."""
     counts = {"changed": difference.replaced, "added": difference.added, "removed": difference.removed}
     parts = [f"{count:,} {kind}" for kind, count in counts.items() if count]
     return ", ".join((*parts, f"{difference.unchanged:,} unchanged"))
 
 
-def counts_text(plan: Plan, difference: Difference) -> str:
+def counts_text(plan: Plan, difference: ConfigDiff) -> str:
     """The number of changed lines, or that there is nothing to change."""
     if plan.is_empty:
         return "nothing to change"
@@ -255,11 +255,11 @@ def _changed_words(plan: Plan) -> str:
     names = [change.name.removeprefix("memory.") for change in plan.changes]
     if plan.answers.situation.is_new:
         return f"A new file with {len(names)} settings."
-    counts = counted_lines(difference(plan.before, plan.after))
+    counts = counted_lines(compare_configs(plan.before, plan.after))
     return f"Lines: {counts}. Settings: {first_names(names, most=_MAX_NAMES)}."
 
 
-def _changed_lines(plan: Plan, difference: Difference, *, is_short: bool) -> Iterator[Line]:
+def _changed_lines(plan: Plan, difference: ConfigDiff, *, is_short: bool) -> Iterator[Line]:
     encrypted = {change.path for change in plan.changes if _becomes_encrypted(plan, change)}
     unasked = {change.path: change for change in plan.changes if _is_unasked(plan, change)} if is_short else {}
     defaults: list[str] = []
@@ -335,11 +335,11 @@ def _becomes_encrypted(plan: Plan, change: KeyChange) -> bool:
     return change.is_secret and is_encrypted(str(plan.after.get(change.path))) and not is_encrypted(str(change.after))
 
 
-def shown_difference(plan: Plan) -> Difference:
+def shown_difference(plan: Plan) -> ConfigDiff:
     """The difference of a plan, with masked secrets instead of encrypted ones."""
     shown = {
         change.path: masked_secret(change.after)
         for change in plan.changes
         if change.is_secret and isinstance(change.after, str) and plan.after.has(change.path)
     }
-    return difference(plan.before, plan.after.with_values(shown) if shown else plan.after)
+    return compare_configs(plan.before, plan.after.with_values(shown) if shown else plan.after)

@@ -31,7 +31,7 @@ from zeroclaw_tui.backends.markdown.files import (
     version_of_line,
 )
 from zeroclaw_tui.backends.markdown.write import NoteChanges
-from zeroclaw_tui.backends.note_lines import in_one_line, is_line, line_of
+from zeroclaw_tui.backends.note_lines import in_one_line, is_line, note_line
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.config.locations import CORE_NAME, notes_root
 from zeroclaw_tui.config.memory_config import agent_folders
@@ -260,7 +260,7 @@ def _as_line(row: Row, agents: Collection[str | None]) -> Row:
         stem = "undated" if written is None else written.astimezone().date().isoformat()
     values: dict[str, Value] = {
         "key": entry.key,
-        "content": in_one_line(entry.content) if is_known else line_of(entry.key, entry.content),
+        "content": in_one_line(entry.content) if is_known else note_line(entry.key, entry.content),
         "category": CORE if stem == core_stem else "daily",
         "created_at": stem,
     }
