@@ -538,7 +538,9 @@ class MemoriesRoom(StoreRoom):
         # version() may be cached without a server; health_check() needs an answer of the server.
         if is_away and not await memory.health_check():
             return
-        before, self._version = self._version, await memory.version()
+        version = await memory.version()
+        # Read only now, because a reload during the query has already shown the new version.
+        before, self._version = self._version, version
         # Without an earlier version, a newer listing is already being loaded.
         if is_away or (before is not None and self._version != before):
             self._show(error=None)
