@@ -268,11 +268,15 @@ class BrowserRoom(MemoriesRoom):
         outcome = await self.delete(library, plan)
         if outcome is None:
             return
-        if takes_all and not outcome.cancelled:
-            self.rows.set_marks(())
-        elif self.rows.marked.filter is None and not outcome.cancelled:
-            deleted = {version.id for version in plan.versions} - {*outcome.changed}
-            self.rows.set_marks(one for one in self.rows.marks if one not in deleted)
+        if not outcome.cancelled:
+            changed = {*outcome.changed}
+            deleted = {version.id: version.handle for version in plan.versions if version.id not in changed}
+            if takes_all:
+                self.rows.set_marks(())
+            elif self.rows.marked.filter is None:
+                self.rows.set_marks(one for one in self.rows.marks if one not in deleted)
+            if not library.memory.about.is_line_based:
+                self.rows.drop_rows({*deleted.values()})
         if outcome.action is not None:
             self.run_background("copies", self._show_copies_left, library, outcome.action.number)
 

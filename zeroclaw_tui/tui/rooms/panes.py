@@ -468,22 +468,15 @@ class MemoriesRoom(StoreRoom):
 
     async def _similar(self, view: View, request: RecallRequest) -> AsyncGenerator[RecallResult, None]:
         """Find the memories nearest to a memory or a text, as a ranking by cosine or by words."""
-        from zeroclaw_tui.curation.similar import similar_memories
+        from zeroclaw_tui.curation.similar import SimilarMemory, similar_memories
 
         text = view.query if view.similar_to is None else ""
         found = await similar_memories(self.library, entry=view.similar_to, text=text, limit=50)
-        is_by_vector = found.method == "vector"
-        results = [
-            ScoredEntry(
-                near.entry,
-                near.rank,
-                None,
-                vector_score=near.score if is_by_vector else None,
-                keyword_score=None if is_by_vector else near.score,
-                stage=SIMILAR,
-            )
-            for near in found.results
-        ]
+
+        def result_of(near: SimilarMemory) -> ScoredEntry:
+            vector, keyword = (near.score, None) if found.method == "vector" else (None, near.score)
+            return ScoredEntry(near.entry, near.rank, None, vector_score=vector, keyword_score=keyword, stage=SIMILAR)
+
         yield RecallResult(
             request=request,
             backend=found.backend,
@@ -494,7 +487,7 @@ class MemoriesRoom(StoreRoom):
             weights=(0.0, 0.0),
             threshold=0.0,
             scale=_SCALES[found.method],
-            results=tuple(results),
+            results=tuple(map(result_of, found.results)),
             notes=found.sentences(),
         )
 

@@ -43,13 +43,8 @@ def origin_parts(entry: MemoryEntry, now: datetime | None) -> list[str]:
     if entry.updated_at and absolute_time(entry.updated_at) != absolute_time(entry.timestamp):
         parts.append(f"updated {absolute_time(entry.updated_at)}")
     namespace = entry.namespace if entry.namespace != "default" else None
-    facts = (
-        ("session", entry.session_id),
-        ("agent", entry.agent),
-        ("tenant", entry.tenant_id),
-        ("namespace", namespace),
-    )
-    return parts + [f"{name} {short(value)}" for name, value in facts if value]
+    facts = {"session": entry.session_id, "agent": entry.agent, "tenant": entry.tenant_id, "namespace": namespace}
+    return parts + [f"{name} {short(value)}" for name, value in facts.items() if value]
 
 
 def fact_parts(entry: MemoryEntry) -> list[str]:

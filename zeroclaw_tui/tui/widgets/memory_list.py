@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -183,6 +183,13 @@ class MemoryList(TableList[ListedRow]):
         row = position(self.keys, handle, self.cursor)
         if row is not None:
             self.cursor = row
+
+    def drop_rows(self, deleted: Container[Handle]) -> None:
+        """Remove deleted memories before the list is loaded again, so that the next key is for a row that exists."""
+        if isinstance(self.rows, ListedMemories):
+            self.set_rows(self.rows.ordered([handle for handle in self.rows.handles if handle not in deleted]))
+        else:
+            self.set_rows([row for row in self.rows if (entry := _entry_of(row)) and entry.handle not in deleted])
 
     def set_look(self, sort: Sort, now: datetime, show_agent: bool, highlights: Highlights) -> None:
         """Set how the rows of a listing are drawn."""
