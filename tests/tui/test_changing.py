@@ -11,6 +11,7 @@ from support.inspector import running
 from support.libraries import edit_memory, undo
 from support.memories import Edit, Locked, Row
 from support.screens import NARROW, WIDE
+from support.settling import burst
 from support.stores import entries_with_key
 from tui.installs import DiskInstall
 from tui.samples import NOW, Inspector, keys_in, paced
@@ -41,9 +42,13 @@ async def test_d_asks_with_no_as_default_and_u_restores_the_memory(inspector: In
         await screen.press("U", says="Redid: deleted recipe.")
         assert "recipe" not in keys_in(inspector.store)
         await screen.press("U", says="Nothing to redo.")
+        # Keys typed ahead are for the rows after each deletion.
+        count = len(inspector.store.entries)
+        burst(screen.app, "dydydyu")
+        await screen.until(lambda: len(inspector.store.entries) == count - 2 and "Undid" in screen.notifications)
         # The whole question fits the smallest window.
         await screen.pilot.resize_terminal(40, 12)
-        await screen.press("d", shows=("Delete 语言?", "Deleted memories go to the trash. Press u to undo."))
+        await screen.press("d", shows=("Delete market?", "Deleted memories go to the trash. Press u to undo."))
         screen.shows("n Cancel", "y Delete", "esc cancel")
 
 

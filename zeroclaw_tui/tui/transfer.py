@@ -26,15 +26,16 @@ from zeroclaw_tui.curation.transfer.plan import Plan, Target
 from zeroclaw_tui.memory.change import OnConflict
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, size_shown
+from zeroclaw_tui.memory.text import counted, first_names, one_line, size_shown, with_tilde
 from zeroclaw_tui.tui.commands import show_failure
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, parse_path, path_form, with_progress, yes_or_no
-from zeroclaw_tui.tui.format import safe_text
+from zeroclaw_tui.tui.format import safe_line, safe_text
 from zeroclaw_tui.tui.store_room import key_text
 from zeroclaw_tui.tui.themes import MUTED, WARNING
 from zeroclaw_tui.tui.view import FINDS, Mode, View
 
 _FLAGGED: Final = "flagged"
+_MAX_SENTENCE = 130
 _FORMATS: dict[ExportFormat, str] = {
     "jsonl": "JSONL: all columns, lossless; use it to import again.",
     "csv": "CSV: a table for other programs, without vectors.",
@@ -157,7 +158,7 @@ async def make_from_snapshot(
         return
     body = Content.assemble(
         f"{NAME} has {counted(plan.new)}.\n{safe_text(str(config.database))} will be created with them.",
-        *((f"\n\n{_line(sentence)}", MUTED) for sentence in plan.notes),
+        *((f"\n\n{clean(sentence, _MAX_SENTENCE)}", MUTED) for sentence in plan.notes),
         ("\n\nThe snapshot is not changed.", MUTED),
     )
     question = yes_or_no("Create the database from the snapshot?", "Create", body)
@@ -191,7 +192,7 @@ def _filter_text(view: View) -> str:
 
 def _import_title(plan: Plan) -> str:
     """The title of the question about an import."""
-    name = cut(clean(plan.file.name), 40)
+    name = clean(plan.file.name, 40)
     if not plan.count:
         return f"{name} has no memories"
     if not plan.new + plan.taken:
@@ -206,13 +207,9 @@ def _plan_body(plan: Plan) -> Content:
         keys = first_names(list(map(key_text, plan.samples)), plan.taken, most=4, longest=24)
         parts.append((f"\nAlready in use: {keys}", MUTED))
     if plan.makes:
-        parts.append(f"\n{_line(plan.makes)}")
-    parts += [(f"\n! {_line(sentence)}", WARNING) for sentence in plan.notes]
+        parts.append(f"\n{clean(plan.makes, _MAX_SENTENCE)}")
+    parts += [(f"\n! {clean(sentence, _MAX_SENTENCE)}", WARNING) for sentence in plan.notes]
     return Content.assemble(*parts)
-
-
-def _line(sentence: str) -> str:
-    return cut(clean(sentence), 130)
 
 
 def _answers(plan: Plan, verb: str, where: str, trash: str) -> list[Answer[OnConflict]]:
@@ -229,6 +226,6 @@ def _answers(plan: Plan, verb: str, where: str, trash: str) -> list[Answer[OnCon
     ]
 
 
-def clean(text: str) -> str:
-    """A path, an address or a server's message as one line without secrets."""
-    return one_line(safe_text(text))
+def clean(text: str, most: int = 2_000) -> str:
+    """A path, an address or a server's message as one line of at most `most` cells without secrets."""
+    return safe_line(with_tilde(text), most)

@@ -21,9 +21,10 @@ Reason = Literal["key", "screen", "change"]
 
 @dataclass
 class KeyProbe(Message):
-    """Follows a key through the message queues; when it is back at the app, it has passed all of them."""
+    """Follows a key, known by its time-out, through the message queues; back at the app, it has passed all of them."""
 
     rounds: int
+    timeout: asyncio.TimerHandle
 
 
 class TypeAhead(App[Result], Generic[Result]):
@@ -51,7 +52,7 @@ class TypeAhead(App[Result], Generic[Result]):
     async def on_event(self, event: Event) -> None:
         if not isinstance(event, (Key, Paste)) or event.is_forwarded:
             await super().on_event(event)
-        elif self._reasons:
+        elif self._reasons or self._waiting_keys:
             self._waiting_keys.append(event)
         else:
             await self._deliver(event)
@@ -63,10 +64,12 @@ class TypeAhead(App[Result], Generic[Result]):
 
     def release_keys(self, *, dropped: bool = False) -> None:
         """Deliver the keys that waited for a change, or drop them."""
+        # Immediately, so that it cannot end the hold of a next change.
         self._changing = None
+        self._reasons.discard("change")
         if dropped:
             self._waiting_keys.clear()
-        self.call_next(self._resume, "change")
+        self.call_next(self._resume)
 
     async def _deliver(self, event: Key | Paste) -> None:
         # While the app exits, there is no screen.
@@ -80,12 +83,15 @@ class TypeAhead(App[Result], Generic[Result]):
         target, self._pressed_on = self.focused or self.screen, self.screen
         await super().on_event(event)
         # A key may start an action that posts a message that posts another one, which moves the focus.
-        if not target.post_message(KeyProbe(3)):
+        if not target.post_message(KeyProbe(3, self._timer)):
             await self._resume("key")
 
     async def on_key_probe(self, probe: KeyProbe) -> None:
         rounds, target = probe.rounds - 1, self.focused or self.screen if self.screen_stack else None
-        if not rounds or target is None or not target.post_message(KeyProbe(rounds)):
+        if probe.timeout is not self._timer:
+            # A closed screen ended this key earlier, and a newer key is being handled.
+            return
+        if not rounds or target is None or not target.post_message(KeyProbe(rounds, probe.timeout)):
             await self._resume("key")
 
     async def _resume(self, *reasons: Reason) -> None:

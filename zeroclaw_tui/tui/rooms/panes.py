@@ -449,7 +449,10 @@ class MemoriesRoom(StoreRoom):
                 vector = "" if view.is_similar else self._vector_text(result)
                 took = self._since(started)
                 self._show_answer(recall=result, vector_text=vector, highlights=highlights, milliseconds=took)
-        await self._wait_until_painted()
+        # The counts must not delay the painting of the results.
+        painted = asyncio.Event()
+        if self.call_after_refresh(painted.set):
+            await painted.wait()
         if view == before or self.page.scope != view.scope:
             await self._count(view, now)
         if not view.is_similar:
@@ -541,12 +544,6 @@ class MemoriesRoom(StoreRoom):
 
     def _request(self, view: View, now: datetime) -> RecallRequest:
         return view.request(now, self.library.config, self.library.memory.about.recall_limit)
-
-    async def _wait_until_painted(self) -> None:
-        """Wait until the current state is painted."""
-        painted = asyncio.Event()
-        if self.call_after_refresh(painted.set):
-            await painted.wait()
 
     def _since(self, started: float) -> float:
         return (self.pace.stopwatch() - started) * 1000
