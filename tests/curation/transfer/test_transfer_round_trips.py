@@ -30,11 +30,11 @@ async def test_jsonl_restores_every_table_row_exactly(generation, tmp_path):
     lacks = {"G1": ("importance",)}.get(generation, ())
     rows = [{name: value for name, value in row.items() if name not in lacks} for row in ODD_ROWS]
     source = make(tmp_path / "source.db", generation, rows)
-    change(source, "ALTER TABLE memories ADD COLUMN \"mood of the day\" BLOB DEFAULT x'ff00'")
+    change(source, "ALTER TABLE memories ADD COLUMN \"Mood of the day\" BLOB DEFAULT x'ff00'")
     change(source, "UPDATE memories SET content = CAST(x'ff41' AS TEXT) WHERE id = '5'")
     change(source, "UPDATE memories SET rowid = 900 WHERE id = '2'")
     target = make(tmp_path / "target.db", generation, [])
-    change(target, 'ALTER TABLE memories ADD COLUMN "mood of the day" BLOB')
+    change(target, 'ALTER TABLE memories ADD COLUMN "Mood of the day" BLOB')
     file = await exported(source, tmp_path / "all.jsonl", vectors=True)
     outcome = await imported(target, file)
     assert outcome.count == 5

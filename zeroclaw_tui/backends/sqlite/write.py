@@ -73,7 +73,6 @@ class SqliteWriter(TableWriter):
         self.path = path
         self.schema = schema
         self.zero = zero
-        self.columns = schema.columns
         self.why_not = missing_capabilities(schema)
         self.has_agents = schema.has_agents
         self.usual = {name: value for name, value in USUAL.items() if schema.has(name)}
@@ -170,6 +169,7 @@ class SqliteWriter(TableWriter):
         try:
             with closing(connect_to_write(self.path, zero=self.zero)) as self._connection:
                 self._connection.execute("PRAGMA foreign_keys = ON")
+                self.columns = {*RawTable(self._connection, {}).columns}
                 return work(self)
         except (sqlite3.Error, OverflowError) as error:
             # Check again, because another program may have locked it.
