@@ -33,6 +33,8 @@ LETTERS = st.text(st.sampled_from("Joseéáñẹ iIİ한하가がか"), min_size
         ("office", "o\ufb03ce"),
         ("Kelvin", "\u212aelvin"),
         ("Nguyễn Việt", "nguy\u00ea\u0303n vi\u00ea\u0323t"),
+        ("Zoë", "ZO\\u00CB"),
+        ("Zoë", "zoe\\u0308"),
         ('She said "no"', 'she said \\"NO\\"'),
         ("over\ntwo lines", "Over\r\nTwo Lines"),
     ],

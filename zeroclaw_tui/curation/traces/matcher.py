@@ -149,13 +149,16 @@ def _decode(value: bytes) -> str:
 def _forms(text: str) -> Iterator[str]:
     """Yield a text as it is, as escaped in JSON, and as escaped twice (JSON inside a string of a traced request)."""
     yield text
-    for once in _escape(text):
-        yield from (once, *_escape(once))
+    # The number in an escape depends on the case of the letter.
+    for cased in (text, text.lower(), text.upper()):
+        for once in _escape(cased):
+            yield from (once, *_escape(once))
 
 
-def _escape(text: str) -> tuple[str, str]:
-    """Escape a text as in JSON: once with non-ASCII letters unchanged, once with them as \\uXXXX."""
-    return json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1]
+def _escape(text: str) -> tuple[str, ...]:
+    """Escape a text as in JSON: with non-ASCII letters unchanged, and with them as \\uXXXX, composed or not."""
+    decomposed = unicodedata.normalize("NFD", text)
+    return json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1], json.dumps(decomposed)[1:-1]
 
 
 def _is_generated(name: str, value: str) -> bool:
