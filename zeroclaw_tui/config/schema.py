@@ -163,9 +163,9 @@ def _word(name: str, choices: tuple[str, ...], about: str, since: str, **more: A
 
 
 _GENERAL = (
-    _memory("backend", "sqlite", "Where memory is kept.", variable="ZEROCLAW_STORAGE_PROVIDER"),
+    _memory("backend", "sqlite", "The memory backend.", variable="ZEROCLAW_STORAGE_PROVIDER"),
     _memory("auto_save", True, "Stores user messages of 20 characters or more as conversation memories."),
-    _memory("default_namespace", "default", "The namespace of new memories; no ZeroClaw version acts on it.", "0.5.7"),
+    _memory("default_namespace", "default", "The namespace of new memories; no ZeroClaw version uses it.", "0.5.7"),
 )
 _RETENTION = (
     _memory("hygiene_enabled", True, "Archives and deletes old memories about twice a day."),
@@ -174,12 +174,12 @@ _RETENTION = (
     _days("conversation_retention_days", 30, "Days a conversation memory is kept after its last change; 0 is forever."),
     _days("daily_retention_days", 0, "Days a daily memory is kept after its last change; 0 is forever.", "0.8.1"),
     _days("core_retention_days", 0, "Days a core memory is kept after its creation; 0 is forever.", "0.8.1"),
-    _memory("core_max_rows", 0, "The most core memories kept; 0 is no limit.", "0.8.3"),
-    _memory("core_max_bytes", 0, "The most bytes of core memories kept; 0 is no limit.", "0.8.3"),
-    _memory("daily_max_rows", 0, "The most daily memories kept; 0 is no limit.", "0.8.3"),
+    _memory("core_max_rows", 0, "Maximum number of core memories; 0 is no limit.", "0.8.3"),
+    _memory("core_max_bytes", 0, "Maximum size of all core memories in bytes; 0 is no limit.", "0.8.3"),
+    _memory("daily_max_rows", 0, "Maximum number of daily memories; 0 is no limit.", "0.8.3"),
     _word("evict_order", ("value", "oldest"), "Which memories are deleted first above a limit.", "0.8.3"),
-    _memory("pin_namespaces", (), "Namespaces never evicted; no ZeroClaw version acts on it.", "0.8.3"),
-    _memory("pin_min_importance", 1.01, "Importance that pins; no ZeroClaw version acts on it.", "0.8.3"),
+    _memory("pin_namespaces", (), "Namespaces never evicted; no ZeroClaw version uses it.", "0.8.3"),
+    _memory("pin_min_importance", 1.01, "Importance that pins; no ZeroClaw version uses it.", "0.8.3"),
 )
 _EMBEDDING = (
     _memory("embedding_provider", "none", "Embedding provider: none, openai, openrouter or custom:<url>."),
@@ -188,9 +188,9 @@ _EMBEDDING = (
     ),
     _memory("embedding_dimensions", 1536, "Embedding dimensions; 0 disables embeddings."),
     Setting("memory.embedding_api_key", "text", None, "The key of the embedding service.", "0.8.2", is_secret=True),
-    _memory("auto_reindex_on_identity_change", False, "Makes all embeddings again when the model changes.", "0.8.3"),
-    _memory("embedding_cache_size", 10000, "How many vectors the cache holds; 0 keeps none."),
-    _memory("chunk_max_tokens", 512, "The longest part of a document; no ZeroClaw version acts on it for memories."),
+    _memory("auto_reindex_on_identity_change", False, "Recomputes all embeddings when the model changes.", "0.8.3"),
+    _memory("embedding_cache_size", 10000, "Maximum number of cached embeddings; 0 disables the cache."),
+    _memory("chunk_max_tokens", 512, "Maximum tokens of a part of a document; not used for memories."),
 )
 _SEARCH = (
     _memory("vector_weight", 0.7, "Weight of the vector score.", low=0.0),
@@ -205,18 +205,18 @@ _SEARCH = (
         "retrieval_stages", ("cache", "fts", "vector"),
         "The stages of a search; only `cache` has an effect, from 0.8.4.", "0.5.7",
     ),
-    _share("fts_early_return_score", 0.85, "No ZeroClaw version acts on it.", "0.5.7"),
-    _memory("candidate_multiplier", 4, "How many times the limit is fetched to rank again.", "0.8.4", low=1, high=20),
-    _memory("rerank_enabled", False, "Ranks again by importance and age; acts from 0.8.4.", "0.5.7"),
-    _memory("rerank_threshold", 5, "Minimum number of hits for ranking by variety.", "0.5.7"),
-    _word("rerank_strategy", ("none", "mmr"), "How to rank again.", "0.8.4", is_strict=False),
-    _share("mmr_lambda", 0.7, "Relevance against variety when ranking again.", "0.8.4"),
-    _share("importance_weight", 0.2, "How much importance counts when ranking again.", "0.8.4"),
-    _share("recency_weight", 0.1, "How much age counts when ranking again.", "0.8.4"),
+    _share("fts_early_return_score", 0.85, "No ZeroClaw version uses it.", "0.5.7"),
+    _memory("candidate_multiplier", 4, "Reranked pool, as a multiple of the limit.", "0.8.4", low=1, high=20),
+    _memory("rerank_enabled", False, "Reranks by importance and age; has an effect from 0.8.4.", "0.5.7"),
+    _memory("rerank_threshold", 5, "Minimum number of results for MMR.", "0.5.7"),
+    _word("rerank_strategy", ("none", "mmr"), "How to rerank: mmr also prefers variety.", "0.8.4", is_strict=False),
+    _share("mmr_lambda", 0.7, "Relevance (1) against variety (0) in MMR.", "0.8.4"),
+    _share("importance_weight", 0.2, "Weight of importance in reranking.", "0.8.4"),
+    _share("recency_weight", 0.1, "Weight of recency in reranking.", "0.8.4"),
 )  # fmt: skip
 _WRITING = (
     _share(
-        "conflict_threshold", 0.85, "The score above which a new memory replaces an old one; acts from 0.8.3.", "0.5.7"
+        "conflict_threshold", 0.85, "The score above which a new memory replaces an old one; used from 0.8.3.", "0.5.7"
     ),
     _memory("conflict_supersede_enabled", True, "Hides the memory that a new one replaces.", "0.8.3"),
     _memory("dedup_on_write", False, "Looks for near duplicates when memories are consolidated.", "0.8.3"),
@@ -228,8 +228,8 @@ _WRITING = (
 _FILES = (
     _memory("response_cache_enabled", False, "Answers a repeated prompt from a cache."),
     _days("response_cache_ttl_minutes", 60, "Minutes an answer stays in that cache."),
-    _memory("response_cache_max_entries", 5000, "How many answers that cache holds."),
-    _memory("response_cache_hot_entries", 256, "How many of them stay in the process.", "0.5.0"),
+    _memory("response_cache_max_entries", 5000, "Maximum number of answers in that cache."),
+    _memory("response_cache_hot_entries", 256, "Maximum number of these in the process.", "0.5.0"),
     _memory("snapshot_enabled", False, "Allows core memories to be written to MEMORY_SNAPSHOT.md."),
     _memory("snapshot_on_hygiene", False, "Writes that snapshot at each hygiene run; both switches are needed."),
     _memory("auto_hydrate", True, "Fills an empty store from that snapshot."),
@@ -238,8 +238,8 @@ _FILES = (
     _word("sqlite_journal_mode", ("wal", "delete"), "SQLite's journal.", "0.1.8", is_strict=False, until="0.1.8"),
 )
 _POLICY = (
-    _memory("policy.max_entries_per_namespace", 0, "The most memories of a namespace; 0 is no limit.", "0.5.7"),
-    _memory("policy.max_entries_per_category", 0, "The most memories of a category; 0 is no limit.", "0.5.7"),
+    _memory("policy.max_entries_per_namespace", 0, "Maximum memories of a namespace; 0 is no limit.", "0.5.7"),
+    _memory("policy.max_entries_per_category", 0, "Maximum memories of a category; 0 is no limit.", "0.5.7"),
     _memory("policy.retention_days_by_category", {}, "Days each category is kept.", "0.5.7"),
     _memory("policy.read_only_namespaces", (), "Namespaces the agent may not write.", "0.5.7"),
     _word(
@@ -309,15 +309,15 @@ _STORES = (
         since="0.7.4",
     ),
     _of_postgres(
-        "vector_dimensions", "count", 1536, "The length of those vectors.", "memory.postgres", since="0.7.4", low=1
+        "vector_dimensions", "count", 1536, "Dimensions of those vectors.", "memory.postgres", since="0.7.4", low=1
     ),
-    _of_qdrant("url", None, "Where Qdrant answers.", fills=True),
+    _of_qdrant("url", None, "The URL of the Qdrant server.", fills=True),
     _of_qdrant("collection", "zeroclaw_memories", "The Qdrant collection.", fills=False),
-    _of_qdrant("api_key", None, "Qdrant's key.", fills=True),
+    _of_qdrant("api_key", None, "The API key for Qdrant.", fills=True),
     Setting("storage.lucid.binary_path", "text", "lucid", "The lucid program.", "0.8.4", variable="ZEROCLAW_LUCID_CMD"),
     _of_lucid("recall_timeout_ms", 3000, "Timeout for lucid recall in milliseconds.", 20),
     _of_lucid("store_timeout_ms", 3000, "Timeout for storing in lucid in milliseconds.", 50),
-    _of_lucid("budget", 200, "The most tokens requested from lucid.", None, is_over=True),
+    _of_lucid("budget", 200, "Maximum number of tokens requested from lucid.", None, is_over=True),
     _of_lucid("local_hit_threshold", 3, "Number of local hits from which lucid is not run.", 1, is_over=True),
     _of_lucid("failure_cooldown_ms", 15000, "Milliseconds to wait after lucid failed.", 100, is_over=True),
 )  # fmt: skip
