@@ -373,7 +373,7 @@ class SearchedMemory(Memory):
 
     @abstractmethod
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> Evidence:
-        """As in `Memory`, but without using `recall`."""
+        """Collect the evidence without using `recall`; see `Memory.search`."""
 
 
 def check_writable(memory: Memory) -> None:

@@ -57,7 +57,7 @@ BACKENDS: tuple[BackendInfo, ...] = (
     BackendInfo("sqlite", "SQLite: one local file, keyword and vector search (recommended)", has_local_database=True),
     BackendInfo(
         "lucid",
-        "Lucid: the local SQLite file, and the lucid program for what it lacks",
+        "Lucid: the local SQLite file, and the lucid program for what is not found there",
         has_local_database=True,
         forwards_writes=True,
     ),
@@ -78,13 +78,13 @@ BACKENDS: tuple[BackendInfo, ...] = (
     ),
     BackendInfo(
         "memory-rs",
-        "memory-rs: what another program wrote as JSON, to look at; ZeroClaw itself does not know it",
+        "memory-rs: memories of another program as JSON, read-only; ZeroClaw itself does not know it",
         in_zeroclaw=False,
         is_foreign_file=True,
     ),
     BackendInfo(
         "in-memory",
-        "In memory: nothing outlives the program; ZeroClaw itself does not know it",
+        "In memory: lost when the program ends; ZeroClaw itself does not know it",
         in_zeroclaw=False,
         place="this process",
     ),

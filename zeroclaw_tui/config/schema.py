@@ -140,7 +140,7 @@ class Target(NamedTuple):
 
     @property
     def numbers(self) -> Version:
-        """That version as three numbers."""
+        """The reading version as three numbers."""
         return version_numbers(self.reading_version)
 
 

@@ -66,8 +66,10 @@ def passes_scanner(trial: Trial) -> bool:
 
 
 def can_decide(evidence: Sequence[Evidence], trial: Trial) -> bool:
-    """Whether the trial can be decided from this evidence: one for each session scope, with the same query and the same
-    FTS5 and LIKE expressions."""
+    """Whether the trial can be decided from this evidence.
+
+    Needed is one evidence for each session scope, with the same query and the same FTS5 and LIKE expressions.
+    """
     scopes = trial.request.scopes
     if len(evidence) != len(scopes):
         return False

@@ -78,9 +78,9 @@ class LikeEvidence(NamedTuple):
 
 @dataclass(frozen=True)
 class StageEvidence:
-    """The hits of the stages of ZeroClaw's hybrid search for one query: all of them, of any agent and session, or those
-    that one recall needs (`limited_to`).
+    """The hits of the stages of ZeroClaw's hybrid search for one query.
 
+    Included are all hits, of any agent and session, or only those that one recall needs (`limited_to`).
     `keyword_*`: all rows that FTS5 matches, -bm25 as float32, best first. `vector_*`: all rows with a cosine above 0 to
     the query's vector, float32, best first; ties are in the stage's order. `like`: the rows that contain one of the
     first eight words, in the order of the LIKE fall-back; `recent`: all rows in the order of the list of the newest
@@ -132,9 +132,9 @@ class StageEvidence:
 
 
 class OwnEvidence(NamedTuple):
-    """The ranking of a backend with its own rule, down to `depth`. Trials may differ in limit, threshold and time decay
-    only.
+    """The ranking of a backend with its own rule, down to `depth`.
 
+    Trials that it decides may differ only in limit, threshold and time decay.
     `places` are the positions of the entries, from 1, in the list to which the backend applies its limit, if it
     filters after that; 0 means that no limit applies. None: the positions are their ranks.
     """
@@ -176,7 +176,7 @@ DEEP_LIMIT = 1000
 
 
 def depth_of(request: RecallRequest, *, deep: bool) -> int:
-    """How many memories a store with its own rule ranks for a request."""
+    """The number of memories that a store with its own rule ranks for a request."""
     return max(DEEP_LIMIT, request.limit) if deep else request.limit
 
 
