@@ -25,7 +25,7 @@ def entry(content: str, key: str = "key") -> MemoryEntry:
 
 
 def finds(content: str, key: str = "key", **parts: object) -> bool:
-    return matches(entry(content, key), MemoryFilter().but(**parts))
+    return matches(entry(content, key), MemoryFilter().replace(**parts))
 
 
 @pytest.mark.parametrize(

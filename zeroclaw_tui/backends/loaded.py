@@ -92,7 +92,7 @@ class Loaded:
         found = await filter_entries_async(self.entries, filter)
         superseded: Sequence[MemoryEntry] = ()
         if "superseded" in by and "superseded" not in missing:
-            superseded = await filter_entries_async(self.entries, filter.but(superseded=Superseded.ONLY))
+            superseded = await filter_entries_async(self.entries, filter.replace(superseded=Superseded.ONLY))
         return await asyncio.to_thread(count_entries, found, superseded, missing, now, by)
 
     def _named(self, query: Query[Any]) -> Sequence[MemoryEntry] | None:

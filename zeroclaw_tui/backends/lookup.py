@@ -34,7 +34,7 @@ async def entry_with_id(memory: Memory, id: str) -> MemoryEntry | None:
 
 async def entries_with_key(memory: Memory, key: str, agent: str | None = None) -> Sequence[MemoryEntry]:
     """Get the memories with this key and their full content, one for each agent that has it, oldest first."""
-    chosen = EVERYTHING if agent is None else EVERYTHING.but(agent=(agent,))
+    chosen = EVERYTHING if agent is None else EVERYTHING.replace(agent=(agent,))
     return await memory.rows(Query(ENTRIES, chosen, keys=[key]))
 
 

@@ -197,7 +197,7 @@ def filter_entries(
     Raises UsageError for a pattern that is invalid or takes longer than REGEX_SECONDS.
     """
     found = [entry for entry in entries if _passes(entry, filter)]
-    if filter.looks_for_text:
+    if filter.searches_text:
         search = search or TextSearch(filter)
         found = [entry for entry in found if search.finds(entry.key, entry.content)]
     return found

@@ -244,7 +244,7 @@ async def purge(library: Library, args: argparse.Namespace) -> int:
     _refuse_blank_filters(args)
     filters = options.build_filter(args)
     by_name = bool(args.keys or args.id)
-    selection = filters.but(agent=None) if by_name else filters
+    selection = filters.replace(agent=None) if by_name else filters
     is_filtered = not selection.is_empty or selection.superseded is not Superseded.HIDE
     if by_name and is_filtered:
         raise UsageError("Keys or ids and filters exclude each other.", hint="Only --agent may go with keys.")

@@ -56,7 +56,7 @@ async def search(library: Library, args: argparse.Namespace) -> int:
     text = " ".join(args.text) or args.contains
     if not (text or args.regex):
         raise UsageError("Nothing to search for.", hint="Give a TEXT or --regex PATTERN.")
-    return await _print_page(library, args, options.build_filter(args).but(contains=text))
+    return await _print_page(library, args, options.build_filter(args).replace(contains=text))
 
 
 async def _print_page(library: Library, args: argparse.Namespace, wanted: MemoryFilter) -> int:
@@ -67,7 +67,7 @@ async def _print_page(library: Library, args: argparse.Namespace, wanted: Memory
     from zeroclaw_tui.scoring.profiles import parse_version
 
     memory = library.memory
-    if wanted.looks_for_text:
+    if wanted.searches_text:
         # The text is searched once: the hits give both the page and the total.
         hidden, hits = await asyncio.gather(
             library.superseded_hidden(wanted), memory.rows(Query(HANDLES, wanted, NEWEST_UPDATED))

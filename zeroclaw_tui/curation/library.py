@@ -152,7 +152,7 @@ class Library:
         """Count the memories that a filter excludes only because they are superseded."""
         if filter.superseded is not Superseded.HIDE or "superseded" in self.memory.why_not:
             return 0
-        return await count_matching(self.memory, filter.but(superseded=Superseded.ONLY))
+        return await count_matching(self.memory, filter.replace(superseded=Superseded.ONLY))
 
     async def superseding_entry(self, entry: MemoryEntry) -> MemoryEntry | None:
         """Find the memory that superseded another one, by the recorded key (ZeroClaw) or id (other programs)."""

@@ -65,12 +65,12 @@ class MemoryFilter(NamedTuple):
     regex: str | None = None
     superseded: Superseded = Superseded.HIDE
 
-    def but(self, **parts: Any) -> MemoryFilter:
+    def replace(self, **parts: Any) -> MemoryFilter:
         """Return a copy with some parts replaced."""
         return self._replace(**parts)
 
     @property
-    def looks_for_text(self) -> bool:
+    def searches_text(self) -> bool:
         """Whether it has to read every key and content."""
         return bool(self.contains or self.regex)
 

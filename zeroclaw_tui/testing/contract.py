@@ -91,7 +91,7 @@ class MemoryContract(Contract):
 
     async def test_a_part_of_an_order_is_that_part_and_both_directions_are_sorted(self, memory: Memory) -> None:
         by_handle = {row.handle: row for row in await entries_of(memory, EVERYTHING)}
-        for wanted in (EVERYTHING, EVERYTHING.but(contains="e")):
+        for wanted in (EVERYTHING, EVERYTHING.replace(contains="e")):
             for sort in _ORDERS if wanted == EVERYTHING else _ORDERS[:2]:
                 order = list(await handles_of(memory, wanted, sort))
                 assert len(order) == len({*order})
@@ -133,7 +133,7 @@ class MemoryContract(Contract):
         for wanted in _filters(rows, memory):
             found = [row for row in rows if matches(row, wanted)]
             assert sorted(map(str, await handles_of(memory, wanted, Sort()))) == _handles(found)
-            superseded = [row for row in rows if matches(row, wanted.but(superseded=Superseded.ONLY))]
+            superseded = [row for row in rows if matches(row, wanted.replace(superseded=Superseded.ONLY))]
             expected = count_entries(found, superseded, memory.why_not, now, COUNT_FIELDS)
             counts = await memory.count_up(wanted, now, COUNT_FIELDS)
             assert (counts.total, counts.content) == (expected.total, expected.content)

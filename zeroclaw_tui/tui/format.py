@@ -158,7 +158,7 @@ NO_HIGHLIGHTS = Highlights()
 @lru_cache(maxsize=4)
 def highlights_of_filter(filter: MemoryFilter) -> Highlights:
     """Highlights for the text of a filter. Raises UsageError for an invalid pattern."""
-    if not filter.looks_for_text:
+    if not filter.searches_text:
         return NO_HIGHLIGHTS
     from zeroclaw_tui.backends.matching import TextSearch
 

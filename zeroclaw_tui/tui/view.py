@@ -192,7 +192,7 @@ class View:
     def listing_filter(self, now: datetime) -> MemoryFilter:
         """The filter of the list at a given time, including the text if the mode filters."""
         over, under = AGES.get("".join(self.values("age")), (None, None))
-        return self.text_filter.but(
+        return self.text_filter.replace(
             **{part: self.values(part) or None for part in PARTS if part not in _SINGLE},
             older_than=_days_before(now, over),
             newer_than=_days_before(now, under),

@@ -127,7 +127,7 @@ class PostgresSelect(Select):
     def takes_long(self, query: Query[Any]) -> bool:
         is_indexed = query.sort.field in (SortField.STORED, SortField.UPDATED)
         is_short = query.limit is not None and not query.offset and query.prefix is None
-        return query.filter.looks_for_text or not is_indexed or not is_short
+        return query.filter.searches_text or not is_indexed or not is_short
 
 
 def _is_uuid(text: str) -> bool:

@@ -275,7 +275,7 @@ class QdrantWriter(RowWriter):
 def conditions_of(filter: MemoryFilter) -> Filter | None:
     """A filter in Qdrant's JSON; None if it has parts that Qdrant cannot answer."""
     here = MemoryFilter(filter.category, filter.session, filter.agent)
-    if filter.but(superseded=here.superseded) != here or filter.superseded is Superseded.ONLY:
+    if filter.replace(superseded=here.superseded) != here or filter.superseded is Superseded.ONLY:
         return None
     must: list[Filter] = []
     if filter.category is not None:

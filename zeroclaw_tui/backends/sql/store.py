@@ -88,7 +88,7 @@ class SqlMemory(RowMemory, SearchedMemory):
             some = select.named(column, names[start : start + NAME_BATCH_SIZE])
             statement = some.statement(f"{columns}, {name} AS name", f"ORDER BY {some.stored_order}")
             for found, row in await self.fetch_records(
-                some, statement, lambda record: (record[-1], make(record)), takes_long=query.filter.looks_for_text
+                some, statement, lambda record: (record[-1], make(record)), takes_long=query.filter.searches_text
             ):
                 by_name.setdefault(found if column == "handle" else as_text(found), []).append(row)
         return [row for name in names for row in by_name.get(name, ())]
@@ -99,7 +99,7 @@ class SqlMemory(RowMemory, SearchedMemory):
 
         counted: dict[CountField, Counts] = {}
         for fields in counted_together(await self.select(filter), by):
-            wanted = filter.but(superseded=Superseded.ONLY) if "superseded" in fields else filter
+            wanted = filter.replace(superseded=Superseded.ONLY) if "superseded" in fields else filter
             counted |= dict.fromkeys(fields, await self._count_together(wanted, now, fields))
         of_all = [counts for field, counts in counted.items() if field not in ("superseded", "embedded")]
         total = (of_all[0] if of_all else await self._count_together(filter, now, ())).total

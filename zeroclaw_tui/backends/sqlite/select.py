@@ -151,7 +151,7 @@ class SqliteSelect(Select):
 
     def takes_long(self, query: Query[Any]) -> bool:
         is_short = query.limit is not None and query.offset <= _MAX_FAST_OFFSET and query.sort.field in _INDEXED
-        return query.filter.looks_for_text or not is_short
+        return query.filter.searches_text or not is_short
 
 
 def moment_of(column: str) -> str:
