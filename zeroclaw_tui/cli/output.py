@@ -22,7 +22,7 @@ NOTHING = "–"
 WIDTH_IN_A_PIPE = 120
 _LEAST_ROOM = 10
 _IN_ONE_LINE = str.maketrans({"\n": "␊", "\t": "␉"})
-_COMMAND_ON_STORE = r"`(zeroclaw memory (?!help )(?![^`]*--(?:help|location|config-dir)\b)[^`]+)`"
+_COMMAND_ON_STORE = r"`(zeroclaw (?:memory (?!help )|onboard\b)(?![^`]*--(?:help|location|config-dir)\b)[^`]*)`"
 _options_of_store = ""
 _CONTROLS_IN_JSON = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 """Escapes of control characters that are valid in JSON but may control a terminal."""
@@ -95,8 +95,13 @@ def runnable(text: str) -> str:
     from zeroclaw_tui.config import real_binary
 
     if _options_of_store:
-        text = re.sub(_COMMAND_ON_STORE, lambda found: f"`{found[1]} {_options_of_store}`", text)
+        text = re.sub(_COMMAND_ON_STORE, _on_store, text)
     return real_binary.runnable(text)
+
+
+def _on_store(found: re.Match[str]) -> str:
+    takes_no_store = found[1].startswith("zeroclaw onboard") and re.search("--(?:location|backend) ", _options_of_store)
+    return found[0] if takes_no_store else f"`{found[1]} {_options_of_store}`"
 
 
 def write_lines(lines: Iterable[Line], to: TextIO | None = None) -> None:

@@ -174,7 +174,8 @@ def read_memory(document: Mapping[str, Any], target: Target, notes: Notes) -> di
     effective = {name: _value(setting, flat.get(name), target, notes) for name, setting in MEMORY_KEYS.items()}
     missing = [name for name in ("backend", "auto_save") if name not in section]
     if missing and "memory" in document and not target.is_modern:
-        notes.warn(f"[memory] has no {' and no '.join(missing)}; ZeroClaw <= 0.7.5 does not start without it.")
+        lacks = f"[memory] has no {' and no '.join(missing)}"
+        notes.warn(f"{lacks}; ZeroClaw <= 0.7.5 does not start without it. `zeroclaw onboard` adds it.")
     return effective
 
 
