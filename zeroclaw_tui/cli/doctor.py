@@ -243,7 +243,8 @@ async def reindex(library: Library, args: argparse.Namespace) -> int:
         outcome = await create_embeddings(library, plan, on_progress=progress.advance)
     first, *more = outcome.sentences(plan.count)
     document = {**facts, "dry_run": False, **plan.as_json(), **outcome.as_json()}
-    plans.print_plan(args, [(Styled("✓ ", GREEN), first), *more], document)
+    mark = Styled("✓ ", GREEN) if outcome.filled or not outcome.failed else Styled("✗ ", RED)
+    plans.print_plan(args, [(mark, first), *more], document)
     notes(_clean(sentence) for sentence in outcome.failed[:_MOST_FAILED_SHOWN])
     if outcome.stopped:
         return plans.note_stopped(outcome.filled, counted(plan.count))

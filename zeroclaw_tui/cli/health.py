@@ -144,7 +144,9 @@ def _health_lines(shown: Mapping[str, Any], config: MemoryConfig) -> Iterator[Li
         "scoring": f"{shown['profile']} ({shown['profile_source']})" if shown["profile"] else None,
         "config": "none (standalone store)" if file is None else f"{file}{missing}",
     }
-    facts |= {name: value for name, value in shown["facts"].items() if value != shown["location"]}
+    # Findings above describe a wrong shape or index; without one these facts are None.
+    others = {name: value for name, value in shown["facts"].items() if value is not None}
+    facts |= {name: value for name, value in others.items() if value != shown["location"]}
     for key, setting in shown["config"].items():
         if setting["source"] != _DEFAULT:
             facts[key] = f"{_format_value(setting['value'])} ({setting['source']})"

@@ -147,7 +147,9 @@ def _recall_lines(result: RecallResult) -> Iterator[Line]:
         yield (Styled("withheld from the agent: ", YELLOW), one_line(scored.entry.key), f" ({scored.withheld})")
     if result.results and result.not_read_because is None:
         yield ()
-        yield f"{result.injected} of {len(result.results)} injected by the {result.request.rule} rule"
+        # Notes below say why the agent gets nothing if the message has no vector.
+        would_be = "would be " if result.lacks_vector_because else ""
+        yield f"{result.injected} of {len(result.results)} {would_be}injected by the {result.request.rule} rule"
 
 
 def _recall_header(result: RecallResult) -> str:
