@@ -217,6 +217,8 @@ def test_results_without_vectors_are_marked_as_not_the_agents(memory: Command, i
     answer = memory("test", tests, *AS_OF)
     assert answer.code == 3
     assert "Some tests ran without vectors, so these results are not what the agent gets." in answer.err
+    assert " would be injected by the cli rule\n" in memory("recall", "Rust").out
+    assert memory("reindex", "--yes").out.startswith("✗ 0 memories of 9 ")
 
 
 def test_the_table_has_the_worst_tests_first_and_the_totals(memory: Command, tests: str) -> None:
