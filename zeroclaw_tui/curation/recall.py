@@ -24,7 +24,7 @@ from zeroclaw_tui.scoring.decide import Decision, can_decide, decide, for_other_
 from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT, context_block, pool_size
 from zeroclaw_tui.scoring.keywords import lists_recent, words
-from zeroclaw_tui.scoring.profiles import OwnRule, ScoringProfile, Trial, mode_in
+from zeroclaw_tui.scoring.profiles import OwnRule, ScoringProfile, Trial
 
 if TYPE_CHECKING:
     import numpy as np
@@ -226,7 +226,7 @@ class GatheredEvidence:
 
     def _vector_for(self, trial: Trial) -> QueryVector:
         # Search mode bm25 uses no vector, so none is missing.
-        return QueryVector() if mode_in(trial.settings, trial.profile) == "bm25" else self.found
+        return QueryVector() if trial.search_mode == "bm25" else self.found
 
     def source_of(self, trial: Trial) -> str:
         """The source of the trial's scoring version."""

@@ -29,7 +29,7 @@ from zeroclaw_tui.scoring.evidence import (
     word_shares,
 )
 from zeroclaw_tui.scoring.injection import in_prompt_order, judge, pool_size
-from zeroclaw_tui.scoring.profiles import OwnRule, ScoringProfile, Trial, mode_in
+from zeroclaw_tui.scoring.profiles import OwnRule, ScoringProfile, Trial
 from zeroclaw_tui.scoring.scanner import scan
 
 if TYPE_CHECKING:
@@ -377,7 +377,7 @@ def _stop(ranking: StoreRanking, record: Record) -> StageName:
 
 def _no_vector(evidence: StageEvidence, trial: Trial, entry: MemoryEntry) -> NoVector:
     """Find the reason why a memory has no vector score."""
-    if mode_in(trial.settings, trial.profile) == "bm25":
+    if trial.search_mode == "bm25":
         return "mode"
     if not evidence.vector_live:
         return "no query vector"

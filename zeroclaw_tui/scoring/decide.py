@@ -29,7 +29,7 @@ from zeroclaw_tui.scoring.evidence import (
 )
 from zeroclaw_tui.scoring.injection import pool_size
 from zeroclaw_tui.scoring.keywords import LIKE_FAILS, LikeSearch, like_search, lists_recent, match_expression, words
-from zeroclaw_tui.scoring.profiles import EPSILON, ScoringProfile, ScoringSettings, Trial, float32, mode_in
+from zeroclaw_tui.scoring.profiles import EPSILON, ScoringProfile, ScoringSettings, Trial, float32
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,7 +80,7 @@ def _can_decide_scope(evidence: Evidence, trial: Trial, session_id: str | None) 
     if isinstance(evidence, OwnEvidence):
         return _can_decide_own(evidence, trial, store_request(trial, session_id))
     if evidence.limited_to is not None and evidence.limited_to != (
-        store_request(trial, session_id), trial.profile, mode_in(trial.settings, trial.profile),
+        store_request(trial, session_id), trial.profile, trial.search_mode,
     ):  # fmt: skip
         return False
     profile, query = trial.profile, trial.request.query
@@ -88,7 +88,7 @@ def _can_decide_scope(evidence: Evidence, trial: Trial, session_id: str | None) 
         return False
     if lists_recent(query, profile) or not words(query):
         return True
-    if not (evidence.vector_requested or mode_in(trial.settings, profile) == "bm25"):
+    if not (evidence.vector_requested or trial.search_mode == "bm25"):
         return False
     search = like_search(query, profile)
     patterns = () if evidence.like_facts is None else evidence.like_facts.patterns
@@ -273,18 +273,16 @@ def store_recall(evidence: Evidence, trial: Trial) -> StoreRecall:
     if isinstance(evidence, OwnEvidence):
         entries = tuple(own_ranking(evidence, trial.request.limit))
         return StoreRecall(entries, evidence.mode, evidence.scale, evidence.notes)
-    ranking = rank(evidence, *trial)
+    ranking = rank(evidence, trial)
     entries = tuple(ranking.results(evidence.contents))
     return StoreRecall(entries, ranking.mode, ranking.scale, (*ranking.notes, *evidence.notes))
 
 
-def rank(
-    evidence: StageEvidence, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings
-) -> StoreRanking:
-    """Rank the store's recall of a request by the given rules and settings."""
+def rank(evidence: StageEvidence, trial: Trial) -> StoreRanking:
+    """Rank the store's recall for the trial's request, which is the one to the store."""
     import numpy as np
 
-    mode = mode_in(settings, profile)
+    (request, profile, settings), mode = trial, trial.search_mode
     supported, notes = supported_request(request, profile, has_agents=evidence.has_agents)
     scope = _with_agents(Scope(supported, profile, evidence.vector_live and mode != "bm25"), evidence)
     if lists_recent(request.query, profile):
@@ -433,7 +431,7 @@ def decide(evidence: Sequence[Evidence], trial: Trial) -> Decision:
         if isinstance(each, OwnEvidence):
             rankings.append(each)
         else:
-            rankings.append(ranking := rank(each, store_request(trial, session), trial.profile, trial.settings))
+            rankings.append(ranking := rank(each, trial._replace(request=store_request(trial, session))))
             wanted |= dict.fromkeys(ranking.handles)
             notes |= dict.fromkeys(ranking.notes)
         notes |= dict.fromkeys(each.notes)

@@ -13,7 +13,6 @@ from zeroclaw_tui.scoring.evidence import DEFAULT_NAMESPACE, FILTERS, FilterName
 from zeroclaw_tui.scoring.explanation import Explanation, Step, StepName
 from zeroclaw_tui.scoring.injection import HALF_LIFE_DAYS, MAX_CHARACTERS, MAX_ENTRIES, MAX_ENTRY_CHARACTERS
 from zeroclaw_tui.scoring.keywords import LIKE_FAILS, LIKE_WORDS, like_search
-from zeroclaw_tui.scoring.profiles import mode_in
 from zeroclaw_tui.scoring.scanner import THREATS
 from zeroclaw_tui.scoring.what_if import keyword_meaning, mixed_meanings
 
@@ -136,7 +135,7 @@ def _remarks(record: Record) -> Iterator[str]:
             yield record.store.rule.threshold_meaning(profile, settings.threshold)
     elif record.path == "keyword":
         yield keyword_meaning(profile, settings.threshold)
-    elif record.merged and mode_in(settings, profile) == "hybrid":
+    elif record.merged and record.trial.search_mode == "hybrid":
         sentences = mixed_meanings(profile, settings)
         is_by_words = record.vector is None and record.keyword is not None and record.keyword.part is not None
         if is_by_words or sentences["keyword"] == sentences["vector"]:
@@ -237,7 +236,7 @@ def _no_keyword_hit(record: Record) -> Stopping:
     trial = record.trial
     if record.out_of_stages is not None:
         return f"memories of another {record.out_of_stages} are not searched", _NO_HELP
-    if mode_in(trial.settings, trial.profile) == "embedding":
+    if trial.search_mode == "embedding":
         return "search mode embedding ignores keywords", _OTHER_MODE
     if record.keyword_failed:
         helps = _NO_HELP if trial.profile.escapes_quotes else _OTHER_VERSION
@@ -266,7 +265,7 @@ def _fusion(record: Record) -> str:
         )
         return f"{_weighed(parts, divides=profile.divides_by_weights_present)} = "
     if keyword is None:
-        is_searched = mode_in(settings, profile) != "embedding"
+        is_searched = record.trial.search_mode != "embedding"
         why = "no memory has a keyword match" if is_searched else "search mode embedding ignores keywords"
         return f"{why}, so the cosine is the score: "
     if profile.normalises_keyword_only:

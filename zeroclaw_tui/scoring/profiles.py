@@ -226,10 +226,10 @@ class Trial(NamedTuple):
         """Whether the block before the message is reranked: enabled, and supported by this version (>= 0.8.4)."""
         return self.settings.rerank.enabled and self.profile.reranks
 
-
-def mode_in(settings: ScoringSettings, profile: ScoringProfile) -> SearchMode:
-    """The effective search mode: versions before 0.6.3 do not read the setting."""
-    return settings.search_mode if profile.search_modes else "hybrid"
+    @property
+    def search_mode(self) -> SearchMode:
+        """The effective search mode: versions before 0.6.3 do not read the setting."""
+        return self.settings.search_mode if self.profile.search_modes else "hybrid"
 
 
 def float32(value: float) -> float:

@@ -15,7 +15,6 @@ from zeroclaw_tui.scoring.profiles import (
     ScoringSettings,
     Trial,
     float32,
-    mode_in,
     parse_version,
 )
 
@@ -157,7 +156,7 @@ def setting_problems(
 
 def _faults(trial: Trial, has_vectors: bool, has_stages: bool) -> Iterator[Fault]:
     profile, settings, rerank = trial.profile, trial.settings, trial.settings.rerank
-    mode, threshold = mode_in(settings, profile), settings.threshold
+    mode, threshold = trial.search_mode, settings.threshold
     if parse_version(profile.version) >= _BOUNDED_SINCE and threshold > 1.0:
         yield ("threshold",), f"ZeroClaw {profile.version} accepts only a threshold from 0 to 1."
     if not has_stages:

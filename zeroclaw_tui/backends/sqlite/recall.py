@@ -27,7 +27,7 @@ from zeroclaw_tui.scoring.evidence import (
     StageEvidence,
     supported_request,
 )
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, mode_in, profile_for
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, Trial, profile_for
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +56,6 @@ class SqlScope(Scope):
     """The part of a request that this database and this profile support."""
 
     schema: Schema
-    full_request: RecallRequest
 
     def with_agents(self, connection: sqlite3.Connection) -> SqlScope:
         """Add the ids of the request's agents and the number of rows, if the request names agents."""
@@ -135,7 +134,7 @@ class SqlScope(Scope):
 def scope_of(request: RecallRequest, profile: ScoringProfile, schema: Schema, *, vector_live: bool) -> SqlScope:
     """Make the scope of a request. Empty `agents` means all agents."""
     supported, _ = supported_request(request, profile, has_agents=schema.has("agent_id"))
-    return SqlScope(supported, profile, vector_live, schema=schema, full_request=request)
+    return SqlScope(supported, profile, vector_live, schema=schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,12 +250,7 @@ def gather_all(scope: SqlScope, vectors: Hits, rows: RowTable | None, connection
 
 
 def gather_limited(
-    scope: SqlScope,
-    settings: ScoringSettings,
-    keyword: Hits,
-    vectors: Hits,
-    known: KnownRows,
-    connection: sqlite3.Connection,
+    scope: SqlScope, trial: Trial, keyword: Hits, vectors: Hits, known: KnownRows, connection: sqlite3.Connection
 ) -> StageEvidence:
     """Gather the evidence for one recall: at most 2 x the limit hits a stage, and the returned rows with their content.
 
@@ -269,11 +263,11 @@ def gather_limited(
         recent = _newest(connection, scope.recent_select(), scope.recent_limit)
     rows = _rows(connection, scope.schema, (keyword.handles, vectors.handles, recent), known)
     evidence = _evidence(scope, keyword, vectors, rows, recent)
-    evidence = replace(evidence, limited_to=(scope.full_request, scope.profile, mode_in(settings, scope.profile)))
-    ranking = rank(evidence, scope.full_request, scope.profile, settings)
+    evidence = replace(evidence, limited_to=(trial.request, trial.profile, trial.search_mode))
+    ranking = rank(evidence, trial)
     if ranking.mode == "like":
         evidence = _with_like(connection, scope, evidence)
-        ranking = rank(evidence, scope.full_request, scope.profile, settings)
+        ranking = rank(evidence, trial)
     contents = _read_rows(scope.schema, ranking.handles, connection)
     return replace(evidence, contents={entry.handle: entry for entry in contents})
 

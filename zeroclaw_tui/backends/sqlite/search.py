@@ -16,7 +16,7 @@ from zeroclaw_tui.backends.sqlite.select import SqliteSelect
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.scoring.evidence import RowTable, StageEvidence
 from zeroclaw_tui.scoring.keywords import lists_recent, words
-from zeroclaw_tui.scoring.profiles import Trial, mode_in
+from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.vectors import Nearest, QueryVector, VectorIndex
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class SqliteSearch:
 
     async def gather(self, trial: Trial, query_vector: np.ndarray | None, version: int, *, deep: bool) -> StageEvidence:
         """Gather the hits of every stage and their rows: all with `deep`, else what ZeroClaw's statements return."""
-        mode, is_listing = mode_in(trial.settings, trial.profile), lists_recent(trial.request.query, trial.profile)
+        mode, is_listing = trial.search_mode, lists_recent(trial.request.query, trial.profile)
         vector = None if mode == "bm25" else query_vector
         scope = scope_of(trial.request, trial.profile, self._schema, vector_live=vector is not None)
 
@@ -74,7 +74,7 @@ class SqliteSearch:
                 if vector is not None and len(vector):
                     select, most = narrowed.vector_select(), narrowed.stage_limit
                     vectors, _ = self._nearest(vector, most, select, connection)
-            return gather_limited(narrowed, trial.settings, keyword, vectors, self._known_rows, connection)
+            return gather_limited(narrowed, trial, keyword, vectors, self._known_rows, connection)
 
         evidence = await self._run(read_all if deep else read_limited, version)
         return replace(
