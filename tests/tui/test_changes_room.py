@@ -165,7 +165,7 @@ async def test_a_text_is_erased_everywhere_after_a_typed_confirmation(kept: Disk
         await screen.press("G", "space")
         await screen.command("erase")
         screen.shows("Erase 1 memory and its text from the whole install")
-        await screen.press("=zebediah q", "enter", shows="Found in 2 places; to be erased: 2")
+        await screen.press("=zebediah q", "enter", shows="Found in 2 places; can be erased in 2")
         screen.shows("This cannot be undone", "Type erase to erase.")
         await screen.press("=no", "enter", shows="The word does not match.")
         assert (kept.contents(), kept.files()) == before

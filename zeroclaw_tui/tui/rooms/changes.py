@@ -229,7 +229,8 @@ class ChangesRoom(Listing, StoreRoom):
     async def about(self, line: Line) -> Content:
         """The diff and changed fields of a row, or the first rows of a change."""
         if isinstance(line, Version):
-            return with_difference(_version_content(line), await asyncio.to_thread(_version_lines, line))
+            about = _version_content(line) + Content.styled("\nundone" if line.is_undone else "", MUTED)
+            return with_difference(about, await asyncio.to_thread(_version_lines, line))
         about = _change_content(line, self.clock())
         versions = await self.library.trash.versions_of(line.number, 40)
         if line.count == len(versions) == 1:

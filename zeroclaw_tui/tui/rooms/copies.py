@@ -80,7 +80,7 @@ async def erase(
     if not plan.to_erase:
         await app.push_screen_wait(Page(plan.title, body))
         return None
-    title = f"Found in {counted(len(plan.places), 'place')}; to be erased: {len(plan.to_erase):,}"
+    title = f"Found in {counted(len(plan.places), 'place')}; can be erased in {len(plan.to_erase):,}"
     question = typed_confirmation(title, body, "erase", "erase")
     question.must_be_seen = True
     if not await app.push_screen_wait(question):

@@ -155,7 +155,9 @@ class MemoriesRoom(StoreRoom):
         """Update the status bar: marks, results or a hint."""
         has_memories = self.page.counts is not None and self.page.counts.total
         hint = FIRST_HINT if has_memories and not self._has_searched else ""
-        self.query_one(StatusBar).say(*self.page.status(len(self.rows.marked), hint))
+        facts = self.page.status(len(self.rows.marked), hint)
+        # The line about the store already says why there are no vectors.
+        self.query_one(StatusBar).say(*(fact for fact in facts if fact != self.library.why_no_vectors))
 
     def _show_empty(self) -> None:
         """Say why there are no rows."""

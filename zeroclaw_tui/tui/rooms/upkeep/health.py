@@ -88,9 +88,9 @@ class Health(UpkeepTab):
         self.table.set_rows([*report.findings, *([_NOT_DEEP] if can_check_deeply else [])])
 
     def status(self) -> Sequence[str]:
-        """The numbers of the store, the notes of the check, and why nothing can be repaired."""
+        """Why nothing can be repaired, the numbers of the store, and the notes of the check."""
         notes = self.report.notes if self.report is not None else ()
-        return (*self._numbers, *notes, self._read_only_because or "")
+        return (self._read_only_because or "", *self._numbers, *notes)
 
     async def about(self, finding: DoctorFinding) -> Content:
         """Everything about the finding under the cursor."""
