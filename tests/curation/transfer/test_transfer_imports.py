@@ -234,6 +234,18 @@ async def test_importing_an_export_of_notes_restores_the_notes(tmp_path, format)
     assert (core.read_text(), day.read_text()) == before
 
 
+async def test_memories_imported_for_an_agent_without_any_do_not_replace_those_of_another(tmp_path):
+    install = make_install(tmp_path / "z", rows=[{"key": "a", "content": "A"}], settings="[agents.ada]\n")
+    file = tmp_path / "memories.jsonl"
+    _lines(file, {"key": "a", "content": "A of ada"})
+    async with install.opened() as library:
+        plan = await plan_import(Target.of(library), file, agent="ada")
+        assert (plan.new, plan.taken) == (1, 0)
+        await import_memories(Target.of(library), plan, "overwrite")
+        entries = await library.memory.list()
+    assert {(entry.agent, entry.content) for entry in entries} == {("default", "A"), ("ada", "A of ada")}
+
+
 async def test_an_import_into_the_notes_of_an_agent_writes_its_memories_alone(tmp_path):
     install = make_install(tmp_path / "z", backend="markdown", settings="[agents.ada]\n")
     notes = install.config_dir / "agents" / "ada" / "workspace" / "MEMORY.md"

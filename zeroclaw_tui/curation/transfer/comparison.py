@@ -316,7 +316,7 @@ class Comparison:
 
     def _usual_owner(self, agent: str | None) -> str | None:
         """Return the owner for an agent of the source; None if a file does not determine one of several."""
-        if agent is not None and (agent in self.agents or not self.incoming.is_file):
+        if agent is not None and (agent in (*self.agents, self.incoming.owner) or not self.incoming.is_file):
             return agent
         if DEFAULT_AGENT in self.agents or not self.agents:
             return DEFAULT_AGENT
