@@ -16,7 +16,6 @@ from zeroclaw_tui.memory.text import one_line
 KeyPath = tuple[str, ...]
 StatementKind = Literal["key", "table", "list item", "other"]
 BOM = b"\xef\xbb\xbf"
-"""The byte order mark of UTF-8."""
 
 # `re` compiles them on first use, because reading a config does not need them.
 _BARE_KEY = r"[A-Za-z0-9_-]+"

@@ -308,7 +308,7 @@ def _write_row(connection: sqlite3.Connection, change: RowChange) -> None:
         return
     values = {name: after.values[name] for name in _columns_in(after)}
     if change.before is None:
-        marks, ready = sqlite.bound(values.values())
+        marks, ready = sqlite.bind(values.values())
         connection.execute(f"INSERT INTO {table} ({', '.join(map(sqlite.quoted, values))}) VALUES ({marks})", ready)
     else:
         settings, ready = sqlite.assignments(values)

@@ -368,7 +368,7 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def bound(values: Iterable[Any]) -> tuple[str, list[Any]]:
+def bind(values: Iterable[Any]) -> tuple[str, list[Any]]:
     """Return comma-separated placeholders, and the parameters, for values that were read from a database.
 
     The sqlite3 module rejects text with surrogate escapes; such text is bound as bytes and cast back.
@@ -387,8 +387,8 @@ def bound(values: Iterable[Any]) -> tuple[str, list[Any]]:
 
 
 def assignments(values: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    """Return the assignments of an UPDATE, and the parameters, for values as in `bound`."""
-    marks, ready = zip(*(bound([value]) for value in values.values()), strict=True)
+    """Return the assignments of an UPDATE, and the parameters, for values as in `bind`."""
+    marks, ready = zip(*(bind([value]) for value in values.values()), strict=True)
     settings = ", ".join(f"{quoted(name)} = {mark}" for name, mark in zip(values, marks, strict=True))
     return settings, [one for some in ready for one in some]
 

@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.sqlite.write import SqliteWriter
 from zeroclaw_tui.backends.tables import DEFAULT_AGENT, utc_now
 from zeroclaw_tui.files.database import (
     back_up,
-    bound,
+    bind,
     check_room,
     connect_read_only_blocking,
     creation_error,
@@ -217,7 +217,7 @@ def _insert(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
         # The agent `default` exists already.
         if row.table == AGENTS and row.agent == DEFAULT_AGENT:
             continue
-        marks, ready = bound(row.values.values())
+        marks, ready = bind(row.values.values())
         columns = ", ".join(map(quoted, row.values))
         connection.execute(f"INSERT INTO {quoted(row.table)} ({columns}) VALUES ({marks})", ready)
     connection.execute(_COMPARE)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.backends.matching import TextSearch, has_patterns, plain_text
 from zeroclaw_tui.backends.sql.select import SORTED_CHARACTERS, Select, first_value
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.files.database import bound
+from zeroclaw_tui.files.database import bind
 from zeroclaw_tui.memory.entry import EXCERPT, MemoryEntry, as_text
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter, Query, Sort, SortField
@@ -85,7 +85,7 @@ class SqliteSelect(Select):
         return ", ".join(special.get(name) or self.column(name) or "NULL" for name in _ENTRY)
 
     def place(self, value: Any) -> str:
-        mark, ready = bound([value])
+        mark, ready = bind([value])
         self.values += ready
         return mark.replace("?", f"?{len(self.values)}")
 

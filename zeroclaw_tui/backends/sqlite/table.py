@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zeroclaw_tui.backends.sqlite.schema import TRIGGERS, aliases_of
-from zeroclaw_tui.files.database import bound, columns_of, connect_to_write, explain_sqlite_error, is_disk_full, quoted
+from zeroclaw_tui.files.database import bind, columns_of, connect_to_write, explain_sqlite_error, is_disk_full, quoted
 from zeroclaw_tui.files.disk import MAKE_ROOM
 from zeroclaw_tui.memory.change import Row, Value
 from zeroclaw_tui.memory.entry import as_text
@@ -54,7 +54,7 @@ class RawTable:
     def having(self, column: str, texts: Sequence[str]) -> Iterator[Row]:
         """Read the rows with one of these texts in a column."""
         for some in in_parts(texts, _AT_ONCE):
-            marks, ready = bound(some)
+            marks, ready = bind(some)
             yield from self.where(f"{quoted(column)} IN ({marks})", ready)
 
     def with_rowids(self, rowids: Sequence[Any]) -> dict[Any, Row]:

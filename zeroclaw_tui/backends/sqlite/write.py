@@ -27,7 +27,7 @@ from zeroclaw_tui.backends.sqlite.table import (
 )
 from zeroclaw_tui.backends.tables import TableWriter, local_now
 from zeroclaw_tui.backends.writing import UNCONFIRMED, OwnedKey
-from zeroclaw_tui.files.database import assignments, bound, connect_to_write, processes_using, quoted
+from zeroclaw_tui.files.database import assignments, bind, connect_to_write, processes_using, quoted
 from zeroclaw_tui.memory.change import AGENTS, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
@@ -246,7 +246,7 @@ class SqliteWriter(TableWriter):
             self.connection.execute(statement + ", ".join([f"({marks})"] * len(records)), [*chain(*records)])
         except UnicodeEncodeError:
             # Nothing was inserted: some text has surrogate escapes.
-            ready = [bound(record) for record in records]
+            ready = [bind(record) for record in records]
             added = ", ".join([f"({marks})" for marks, _ in ready])
             self.connection.execute(statement + added, [*chain(*(values for _, values in ready))])
 
@@ -264,7 +264,7 @@ class SqliteWriter(TableWriter):
         self.connection.execute(f"DELETE FROM memories WHERE {AMONG}", [json.dumps([row.handle for row in rows])])
 
     async def present_agent(self, row: Row) -> Row | None:
-        marks, ready = bound([row.id])
+        marks, ready = bind([row.id])
         found = self.connection.execute(f"SELECT rowid, id, alias, created_at FROM agents WHERE id = {marks}", ready)
         for rowid, agent_id, alias, created in found.fetchall():
             values = {"id": as_text(agent_id), "alias": as_text(alias), "created_at": as_text(created)}
@@ -272,7 +272,7 @@ class SqliteWriter(TableWriter):
         return None
 
     async def insert_agent(self, row: Row) -> Row:
-        marks, ready = bound([row.id, row.agent, row.values.get("created_at")])
+        marks, ready = bind([row.id, row.agent, row.values.get("created_at")])
         self.connection.execute(f"INSERT INTO agents (id, alias, created_at) VALUES ({marks})", ready)
         return await self.present_agent(row) or row
 
