@@ -328,7 +328,9 @@ def print_copies(copies: Copies, *, cleaning: bool) -> None:
     for copy in copies.found:
         lines.append(("  ", copy.sentence, Styled(" (can be cleaned)" if copy.can_clean else "", YELLOW)))
     if not cleaning and any(copy.can_clean for copy in copies.found):
-        lines.append(Styled("--clean-copies removes those marked as cleanable with the memory itself.", DIM))
+        repeat = "undo the change and repeat it with --clean-copies"
+        erase = runnable("`zeroclaw memory erase TEXT`, which cannot be undone")
+        lines.append(Styled(f"To clean them: {repeat}, or run {erase}.", DIM))
     output.write_lines(lines)
     output.notes(copies.notes)
 
