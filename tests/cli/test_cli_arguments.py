@@ -41,6 +41,12 @@ def test_options_work_before_and_after_the_verb(verb: str, options: tuple[str, .
         assert open_options(after) != open_options(_parsed(*words))
 
 
+@pytest.mark.parametrize("name", ["--config-dir", "--workspace", "--backend", "--location"])
+def test_an_empty_value_does_not_mean_the_default_store(name: str) -> None:
+    with pytest.raises(UsageError, match="is empty"):
+        open_options(_parsed("list", name, ""))
+
+
 def test_keys_may_look_like_options() -> None:
     assert _parsed("get", "--json", "--", "--json").key == "--json"
     assert _parsed("get", "").key == ""

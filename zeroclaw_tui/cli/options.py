@@ -168,7 +168,9 @@ def open_options(args: argparse.Namespace) -> OpenOptions:
             raise UsageError("A URL and --location name two stores.", hint="Pass one of them.")
         given, location = None, given
     path = _path(given)
-    if location and "://" not in location:
+    if args.backend is not None:
+        check_not_blank(args.backend)
+    if location is not None and "://" not in location:
         location = str(_path(location))
         if path is None and args.config_dir is None and args.workspace is None:
             path = Path(location)
@@ -385,13 +387,17 @@ def _add_print_completion(parser: argparse.ArgumentParser) -> None:
 
 
 def parse_path(name: Path | str) -> Path:
-    """Parse a path, and expand ~. Raises UsageError for an empty path, as from an unset shell variable: it would mean
-    the current directory."""
+    """Parse a path, and expand ~. Raises UsageError for an empty path."""
     from pathlib import Path
 
-    if not str(name).strip():
-        raise UsageError("The path of an option is empty.", hint="Check that its shell variable is set.")
+    check_not_blank(name)
     return Path(name).expanduser()
+
+
+def check_not_blank(value: Path | str) -> None:
+    """Raise UsageError for an empty value, as from an unset shell variable: it would mean the default."""
+    if not str(value).strip():
+        raise UsageError("The value of an option is empty.", hint="Check that its shell variable is set.")
 
 
 def _path(typed: Path | str | None) -> Path | None:

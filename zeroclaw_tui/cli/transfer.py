@@ -269,6 +269,8 @@ async def copy(library: Library, args: argparse.Namespace) -> int:
     """
     from zeroclaw_tui.curation.transfer.copy import open_target
 
+    if args.to_location is not None:
+        options.check_not_blank(args.to_location)
     with _options_of_target():
         target = await open_target(library, args.to, args.to_location, args.profile)
     try:

@@ -240,7 +240,7 @@ async def trash_restore(library: Library, args: argparse.Namespace) -> int:
 
 async def _numbers(library: Library, args: argparse.Namespace) -> list[int]:
     """Return the numbers of the memories to restore. Raises UsageError, NotFound."""
-    ways = [bool(args.numbers), args.contains is not None, args.all]
+    ways = [bool(args.numbers), bool((args.contains or "").strip()), args.all]
     if sum(ways) != 1:
         raise UsageError(
             "No memories given." if not any(ways) else "NUMBER, --contains and --all exclude each other.",
