@@ -105,7 +105,7 @@ async def test_duplicates_are_merged_and_one_plan_deletes_all_marked_memories(tm
         await go_to_kind(screen, "exact duplicates")
         screen.shows("┌ food_0", "└ food_2")
         await screen.press("enter", shows="Merge 2 groups of exact duplicates and delete 3 memories?")
-        screen.shows("✓ stays food_0 core", "– goes food_2 notes")
+        screen.shows("✓ stays food_0 core", "– trash food_2 notes")
         await screen.press("y", shows="Merged 3 memories into 2 memories · u restores them.")
         assert [key for key in await screen.app.keys() if key.startswith(("food", "tz"))] == ["food_0", "tz_1"]
         await screen.press("u")

@@ -272,4 +272,4 @@ def conflict_question(base: Row, theirs: Row) -> Question[Literal["mine", "their
         Answer("t", "Keep theirs", "theirs", "your changes are discarded"),
     ]
     title = f"{cut(one_line(entry.key), _KEY_CELLS)} changed while you edited it"
-    return Question(title, Content.assemble(written, difference_content(base.entry(), entry)), "Type on", answers)
+    return Question(title, Content.assemble(written, difference_content(base.entry(), entry)), "Keep editing", answers)

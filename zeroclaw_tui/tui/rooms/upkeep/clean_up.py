@@ -219,7 +219,7 @@ def merge_question(finding: Finding, plan: MergePlan) -> Dialog[bool]:
     count = plan.to_delete.count
     rows = [(sample, sample is stays) for stays, others in plan.groups for sample in (stays, *others)]
     lines = [
-        f"{'✓ stays' if stays else '– goes '} {fit(one_line(masked(sample.version.key)) or EMPTY_KEY, 18)} "
+        f"{'✓ stays' if stays else '– trash'} {fit(one_line(masked(sample.version.key)) or EMPTY_KEY, 18)} "
         f"{fit(one_line(masked(sample.version.category)), 12)} {fit(one_line(masked(sample.excerpt)), 26)}"
         for sample, stays in rows[:_MAX_MERGE_ROWS]
     ]
