@@ -306,10 +306,10 @@ def _apply_options(args: argparse.Namespace) -> int:
         if failed is not None:
             document["error"] = output.error_as_json(failed.title, failed.message, failed.hint, failed.exit_code)
         output.print_document(document)
-        if failed is not None:
-            note(f"zeroclaw: {failed.message}\n{failed.hint}")
-            return failed.exit_code
-        return DONE
+        if failed is None:
+            return DONE
+        note(f"zeroclaw: {failed.message}\n{failed.hint}")
+        return failed.exit_code
     # The finding that fails the command is printed once, on stderr.
     lines = review_lines(plan, [finding for finding in findings if finding not in bad[:1]])
     _write([*lines, *(after_lines(plan, backup) if writes else ())])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.onboard import probes
@@ -25,9 +25,9 @@ _FIRST_OF = {**dict.fromkeys(BACKEND_TITLES, BACKEND), "embedding": PROVIDER_SET
 
 @dataclass(frozen=True, slots=True)
 class FlowResult:
-    """The end of the walk, with its answers and plan; `plan` is None if no plan was possible."""
+    """Whether the user writes, with the answers and the plan shown; `plan` is None if no plan was possible."""
 
-    ending: Literal["write", "leave"]
+    is_to_write: bool
     answers: Answers
     plan: Plan | None
 
@@ -66,7 +66,7 @@ class _Walk:
             first = self._after(-1)
             reviewed = review(self._asker, self._answers, findings, dry_run=self._dry_run, can_change=first != _END)
             if reviewed.decision in ("write", "leave"):
-                return FlowResult("write" if reviewed.decision == "write" else "leave", self._answers, reviewed.plan)
+                return FlowResult(reviewed.decision == "write", self._answers, reviewed.plan)
             place = first if reviewed.decision == "change" else self._before(_END)
 
     def _questions(self) -> list[Question]:

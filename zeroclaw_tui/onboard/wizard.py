@@ -71,7 +71,7 @@ def run_wizard(asker: Asker, request: Request, environ: Mapping[str, str]) -> Wi
         extent = asker.choose(title, _EXTENTS, preset=_EXTENTS[0].value, back=False)
         answers = replace(answers, is_basic=extent == _EXTENTS[0].value)
         walked = walk(asker, answers, tests=request.tests, dry_run=request.dry_run)
-        if walked.ending == "leave" or walked.plan is None or request.dry_run:
+        if not walked.is_to_write or walked.plan is None or request.dry_run:
             asker.say([[("", "Dry run. Nothing was written." if request.dry_run else "Nothing was changed.")]])
             return WizardResult()
         plan = walked.plan

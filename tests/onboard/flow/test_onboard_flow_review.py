@@ -41,7 +41,7 @@ def test_changing_an_answer_restarts_the_questions_with_the_earlier_answers(
     names = asker.names()
     assert names == names[: len(names) // 2] * 2
     assert given(walked.answers) == {"memory.auto_save": False, "memory.min_relevance_score": 0.5}
-    assert walked.ending == "write"
+    assert walked.is_to_write
     assert probes.tested == ["sqlite"], "no tested setting has changed"
 
 
@@ -59,14 +59,14 @@ def test_a_plan_without_changes_says_so_and_offers_no_writing(make_world: MakeWo
     walked, asker = reviewed(make_world(FORMS["old"]), {"review": "leave"})
     assert "nothing to change" in asker.moments[-1].title
     assert "write" not in asker.moments[-1].values
-    assert walked.ending == "leave"
+    assert not walked.is_to_write
 
 
 def test_an_impossible_plan_is_reported_and_cannot_be_written(make_world: MakeWorld, probes: FakeProbes) -> None:
     """A URL must be encrypted, but another value is already encrypted and its key file is missing."""
     world = make_world(OLD + 'bot_token = "enc2:0011223344556677889900112233445566778899001122334455667788990011"\n')
     walked, asker = reviewed(world, {"review": "leave"}, backend="postgres")
-    assert walked.ending == "leave"
+    assert not walked.is_to_write
     assert walked.plan is None
     assert ".secret_key" in asker.all_said
     assert "write" not in asker.moments[-1].values

@@ -37,7 +37,7 @@ def test_answering_straight_through_writes_the_answers(form: str, backend: str, 
     world = make_world(FORMS[form])
     asker = ScriptedAsker(partial(different, backend))
     walked = walk(asker, world.answers(), tests=False)
-    assert walked.ending == "write"
+    assert walked.is_to_write
     assert asker.names() == ids(walked.answers), "each question must be asked once, in order"
     assert walked.plan is not None
     apply_plan(walked.plan)
