@@ -158,7 +158,7 @@ async def get_memory(library: Library, args: argparse.Namespace) -> int:
     related: Sequence[MemoryEntry] = ()
     if (recorded := library.memory.upkeep.history) is not None:
         history, related = await recorded.history(entry.id), await recorded.related(entry)
-        others = [{"id": one.id, "key": one.key, "content": one.content, "kind": one.kind} for one in related]
+        others = [{"id": entry.id, "key": entry.key, "content": entry.content, "kind": entry.kind} for entry in related]
         as_json |= {"history": [past.as_json() for past in history], "related": others}
     elif entry.metadata is not None:
         as_json["metadata"] = entry.metadata

@@ -110,8 +110,8 @@ def _erasure_lines(plan: ErasePlan) -> Iterator[Line]:
         why = (Styled(f"  {place.why}", DIM),) if place.why else ()
         stays = () if place.can_clean else (Styled("  stays:", YELLOW),)
         yield ("  ", kind, f" {place.count or 0:>7,}  ", where, *stays, *why)
-    for one in plan.scan.skipped:
-        yield Styled(f"  Not searched: {one_line(one.place)}: {one_line(one.why)}", DIM)
+    for place in plan.scan.skipped:
+        yield Styled(f"  Not searched: {one_line(place.place)}: {one_line(place.why)}", DIM)
 
 
 def _new_file(name: str) -> Path:

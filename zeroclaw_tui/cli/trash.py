@@ -141,7 +141,7 @@ def _plan_lines(
     from zeroclaw_tui.curation.outcome import undo_sentence
 
     room = max(20, output.width() - 2)
-    samples = [f"  {cut(undo_sentence(one), room)}" for one in _first_changes(library, numbers, _SAMPLES)]
+    samples = [f"  {cut(undo_sentence(change), room)}" for change in _first_changes(library, numbers, _SAMPLES)]
     return [head, *samples, *_more_lines(count), *plans.conflict_lines(preview, args.on_conflict)]
 
 

@@ -207,7 +207,7 @@ def split_verb(arguments: Sequence[str]) -> tuple[Verb | None, list[str]]:
 
 def verbs_below(name: str) -> list[Verb]:
     """The two-word verbs that start with this word."""
-    names = [one for one in _VERBS if one.startswith(f"{name} ")]
+    names = [verb_name for verb_name in _VERBS if verb_name.startswith(f"{name} ")]
     return [found for found in map(find_verb, names) if found is not None]
 
 

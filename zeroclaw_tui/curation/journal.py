@@ -472,8 +472,8 @@ async def _present_states(versions: Sequence[Version], ids: Sequence[str], memor
     present: dict[Name, str | None] = {}
     for start in range(0, len(ids), _BATCH):
         rows = await rows_by_id(memory, ids[start : start + _BATCH])
-        present |= {(MEMORIES, one): row.fingerprint for one, row in rows.items()}
+        present |= {(MEMORIES, name): row.fingerprint for name, row in rows.items()}
     external = [row for version in versions for row in version.rows if row.table in EXTERNAL]
     states = await asyncio.to_thread(current_states, external)
-    missing: dict[Name, str | None] = dict.fromkeys((MEMORIES, one) for one in ids)
+    missing: dict[Name, str | None] = dict.fromkeys((MEMORIES, name) for name in ids)
     return missing | present | {(row.table, row.id): states[row.id] for row in external}

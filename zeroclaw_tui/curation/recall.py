@@ -247,8 +247,8 @@ async def _gather(library: Library, trial: Trial, found: QueryVector, *, deep: b
     scopes, evidence = trial.request.scopes, list[Evidence]()
     while len(evidence) < len(scopes):
         request = store_request(trial, scopes[len(evidence)])
-        one = await library.memory.search(trial._replace(request=request), found.vector, deep=deep)
-        evidence += [one] * (len(scopes) if deep and isinstance(one, StageEvidence) else 1)
+        found_in_scope = await library.memory.search(trial._replace(request=request), found.vector, deep=deep)
+        evidence += [found_in_scope] * (len(scopes) if deep and isinstance(found_in_scope, StageEvidence) else 1)
     rows = {handle: entry for each in evidence for handle, entry in each.contents.items()}
     return GatheredEvidence(library, tuple(evidence), found, rows)
 

@@ -57,7 +57,7 @@ class TriedSettings(NamedTuple):
     def changed(self) -> tuple[TrialSetting, ...]:
         """The modified settings."""
         # Compared as text, because NaN is not equal to itself.
-        return tuple(one for one in SETTINGS if repr(one.get(self.now)) != repr(one.get(self.before)))
+        return tuple(setting for setting in SETTINGS if repr(setting.get(self.now)) != repr(setting.get(self.before)))
 
     @property
     def changes_text(self) -> str:
@@ -196,7 +196,7 @@ SETTINGS: tuple[TrialSetting, ...] = (
     _config_setting("candidates", "settings.rerank.candidate_multiplier", "candidate_multiplier"),
 )  # fmt: skip
 """Every setting of a trial, in screen order."""
-CONFIG_SETTINGS: Mapping[str, TrialSetting] = {f"memory.{one.key}": one for one in SETTINGS if one.key}
+CONFIG_SETTINGS: Mapping[str, TrialSetting] = {f"memory.{setting.key}": setting for setting in SETTINGS if setting.key}
 """The settings of config.toml that a trial can change, by name."""
 
 

@@ -242,7 +242,7 @@ class Room(Screen[Result], Generic[Result]):
 
     async def run_command(self, id: str) -> None:
         """Run a command, or say why it is not available."""
-        command = next(one for one in self.commands if one.id == id)
+        command = next(command for command in self.commands if command.id == id)
         reason = self.why_dimmed(id)
         if reason is None:
             await self.app.run_action(command.action, self.node_of(command))
@@ -471,7 +471,7 @@ class RoomKeys(RoomCommands):
     def _commands(self) -> list[PaletteCommand]:
         room = self.screen
         found = [PaletteCommand(room, command) for command in room.commands] if isinstance(room, Room) else []
-        return [one for one in found if one.keys]
+        return [command for command in found if command.keys]
 
     def _more(self, found: PaletteCommand) -> str:
         return shell_line(found.room, found.command)

@@ -138,7 +138,7 @@ class View:
 
     def values(self, part: Part) -> tuple[str, ...]:
         """The selected values of a part."""
-        return tuple(value for one, value in self.selected if one == part)
+        return tuple(value for name, value in self.selected if name == part)
 
     @property
     def superseded(self) -> Superseded:
@@ -148,7 +148,7 @@ class View:
     def toggled(self, part: Part, value: str) -> View:
         """Select or deselect a value."""
         chosen = (part, value)
-        others = self._without(part) if part in _SINGLE else tuple(one for one in self.selected if one != chosen)
+        others = self._without(part) if part in _SINGLE else tuple(pair for pair in self.selected if pair != chosen)
         return replace(self, selected=others if chosen in self.selected else (*others, chosen))
 
     def cleared(self) -> View:
@@ -156,7 +156,7 @@ class View:
         return replace(self, selected=())
 
     def _without(self, part: Part) -> SelectedValues:
-        return tuple(one for one in self.selected if one[0] != part)
+        return tuple(pair for pair in self.selected if pair[0] != part)
 
     def shell_options(self, now: datetime) -> str:
         """The filter as quoted options of a shell command."""
@@ -187,7 +187,7 @@ class View:
     def chips(self) -> tuple[Chip, ...]:
         """The selected values as chips, in the order of the facets."""
         chosen = sorted(self.selected, key=lambda one: PARTS.index(one[0]))
-        return tuple(Chip(*one, _CHIPS.get(one) or value_text(*one)) for one in chosen)
+        return tuple(Chip(*pair, _CHIPS.get(pair) or value_text(*pair)) for pair in chosen)
 
     def listing_filter(self, now: datetime) -> MemoryFilter:
         """The filter of the list at a given time, including the text if the mode filters."""
@@ -351,8 +351,8 @@ class Page:
             contains = "" if self.found is None else f"contains finds {self.found:,}"
             notes = self.recall.notes if self.recall is not None else ()
             facts = [contains, self._ignored_text, *notes, self.vector_text]
-            lines = [one_line(one).rstrip(".") for one in facts if one]
-            return fact, "\n".join(f"{one[:1].upper()}{one[1:]}." for one in lines), search_keys
+            lines = [one_line(line).rstrip(".") for line in facts if line]
+            return fact, "\n".join(f"{line[:1].upper()}{line[1:]}." for line in lines), search_keys
         if view.query and view.mode in FINDS:
             return f"Nothing {'contains' if view.mode is Mode.CONTAINS else 'matches'} {query}.", "", search_keys
         if view.chips:

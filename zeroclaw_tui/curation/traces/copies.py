@@ -146,6 +146,6 @@ def _changes_of_rows(file: PlacedFile, matcher: TextMatcher) -> list[RowChange]:
         values = {name: value for name, value in found.items() if name in names}
         after = {name: matcher.redact(value) if isinstance(value, str) else value for name, value in values.items()}
         if after != values:
-            old, new = (external.database_row(file.path, table, number, one) for one in (values, after))
+            old, new = (external.database_row(file.path, table, number, side) for side in (values, after))
             changes.append(RowChange(old, new))
     return changes

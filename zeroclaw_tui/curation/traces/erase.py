@@ -121,10 +121,10 @@ class EraseReport(NamedTuple):
         lines += [f"Erased: {place.kind}, {place.place} ({place.count:,})." for place in self.erased]
         if not self.erased:
             lines.append("Nothing was erased." if self.left else "Nothing had to be erased.")
-        for one in self.left:
-            count = "" if one.count is None else f" ({one.count:,})"
-            lines.append(f"Left: {one.kind}, {one.place}{count}: {one.why}")
-        lines += [f"Not searched: {one.place}: {one.why}" for one in self.scan.skipped]
+        for place in self.left:
+            count = "" if place.count is None else f" ({place.count:,})"
+            lines.append(f"Left: {place.kind}, {place.place}{count}: {place.why}")
+        lines += [f"Not searched: {place.place}: {place.why}" for place in self.scan.skipped]
         return [*lines, *filter(None, [self.remark]), f"{self.outcome}."]
 
 
@@ -256,7 +256,7 @@ def _report(library: Library, plan: ErasePlan, scan: Scan, reasons: Mapping[str,
     matcher = plan.matcher
 
     def without(places: Iterable[TextPlace]) -> list[TextPlace]:
-        return [replace(one, place=matcher.redact(one.place), why=matcher.redact(one.why)) for one in places]
+        return [replace(each, place=matcher.redact(each.place), why=matcher.redact(each.why)) for each in places]
 
     remaining = [
         replace(place, why=reasons.get(place.place) or (_STILL if place.can_clean else place.why))

@@ -89,9 +89,9 @@ class TextMatcher:
     def _redact_json(self, name: str, value: Any) -> Any:
         """Remove the texts from the value of a field with this name; field names stay."""
         if isinstance(value, dict):
-            return {inner: self._redact_json(inner, one) for inner, one in value.items()}
+            return {inner: self._redact_json(inner, item) for inner, item in value.items()}
         if isinstance(value, list):
-            return [self._redact_json(name, one) for one in value]
+            return [self._redact_json(name, item) for item in value]
         return self.redact(value) if isinstance(value, str) and not _is_generated(name, value) else value
 
     def redact_value(self, value: str | bytes) -> str | bytes:

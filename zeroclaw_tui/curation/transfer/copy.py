@@ -115,7 +115,7 @@ async def copy_memories(
     library, incoming = await target.make(), await from_store(source.memory, filter)
     summary = f"copied from {one_line(source.memory.name)}"
     done, left_out = await write_all(library, incoming, on_conflict, "copy", summary, on_progress)
-    outcome = CopyOutcome(**{one.name: getattr(done, one.name) for one in fields(done)}, left=len(left_out))
+    outcome = CopyOutcome(**{field.name: getattr(done, field.name) for field in fields(done)}, left=len(left_out))
     if done.cancelled:
         return outcome
     comparison = await Comparison.prepare(incoming, library.memory, library.trash.now(), with_vectors=True)

@@ -72,9 +72,9 @@ def find_format(source: Source, name: str | None = None) -> Format:
             raise UsageError(f"No format is called {cut(one_line(name), _FORMAT_CELLS)!r}.", hint=f"There are {known}.")
         return FORMATS[name]
     # The first match; our own formats are first, because only their files may be larger than other readers accept.
-    for one in FORMATS.values():
-        if one.sniff(source):
-            return one
+    for known_format in FORMATS.values():
+        if known_format.sniff(source):
+            return known_format
     is_empty = not source.is_folder and not source.head()
     raise UsageError(
         f"{source.name} {'is empty' if is_empty else 'has no format that is known here'}.",

@@ -274,7 +274,7 @@ class BrowserRoom(MemoriesRoom):
             if takes_all:
                 self.rows.set_marks(())
             elif self.rows.marked.filter is None:
-                self.rows.set_marks(one for one in self.rows.marks if one not in deleted)
+                self.rows.set_marks(mark for mark in self.rows.marks if mark not in deleted)
             if not library.memory.about.is_line_based:
                 self.rows.drop_rows({*deleted.values()})
         if outcome.action is not None:

@@ -305,19 +305,19 @@ def _version_content(version: Version) -> Content:
 
 def _columns(rows: Sequence[Line], now: datetime) -> Sequence[Column[Any]]:
     """The columns of changes, or of the rows of changes."""
-    when = Column[Any]("when", lambda one: relative_age(one.at, now), width=8, look="muted")
+    when = Column[Any]("when", lambda action: relative_age(action.at, now), width=8, look="muted")
     if rows and isinstance(rows[0], Action):
         return (
             when,
-            Column("change", lambda one: one.title, flex=True),
-            Column("rows", lambda one: f"{one.count:,}", width=7, right=True, look="muted"),
+            Column("change", lambda action: action.title, flex=True),
+            Column("rows", lambda action: f"{action.count:,}", width=7, right=True, look="muted"),
             Column("", _state_text, look="muted"),
-            Column("expires", lambda one: date_shown(one.until), 10, hidden_below=90, look="faint"),
+            Column("expires", lambda action: date_shown(action.until), 10, hidden_below=90, look="faint"),
         )
     return (
         when,
-        Column("", lambda one: Content.styled(_glyph(one), _LOOKS[_glyph(one)]), width=1),
-        Column("by", lambda one: one.verb, width=8, look="muted"),
+        Column("", lambda version: Content.styled(_glyph(version), _LOOKS[_glyph(version)]), width=1),
+        Column("by", lambda version: version.verb, width=8, look="muted"),
         Column("key", _key_of, width=14, shortened=cut_key),
         Column("memory", _excerpt_of, flex=True),
     )

@@ -166,24 +166,24 @@ class StoresRoom(Listing, Room["Candidate | None"]):
         self.refresh_bindings()
 
     def _columns(self) -> Sequence[Column[Candidate]]:
-        def state(one: Candidate) -> Content | str:
-            status = self._statuses.get(_key_of(one))
+        def state(candidate: Candidate) -> Content | str:
+            status = self._statuses.get(_key_of(candidate))
             if status is None:
                 return Content.styled("… asking", "muted")
             if status.problem is None:
                 return "✓ answers"
             return Content.styled("– not yet", "muted") if status.is_missing else Content.styled("✗ fails", "bad")
 
-        def count(one: Candidate) -> str:
-            status = self._statuses.get(_key_of(one))
+        def count(candidate: Candidate) -> str:
+            status = self._statuses.get(_key_of(candidate))
             return "…" if status is None else NO_VALUE if status.memories is None else f"{status.memories:,}"
 
         return (
-            Column("", lambda one: "●" if one.is_current else "", width=1, look="final"),
-            Column("store", lambda one: clean(one.name), width=15),
+            Column("", lambda row: "●" if row.is_current else "", width=1, look="final"),
+            Column("store", lambda row: clean(row.name), width=15),
             Column("", state, width=10),
             Column("memories", count, width=9, right=True),
-            Column("where", lambda one: clean(one.location), flex=True, look="muted", shortened=shorten_path),
+            Column("where", lambda row: clean(row.location), flex=True, look="muted", shortened=shorten_path),
         )
 
     async def about(self, candidate: Candidate) -> Content:

@@ -109,17 +109,17 @@ class FacetList(OptionList):
         width, gap = max(_LEAST_WIDTH, self.scrollable_content_region.width), ""
         for part, title in _TITLES.items():
             values = self.values(part)
-            shown = [one for at, one in enumerate(values) if at < 12 or one.is_chosen]
+            shown = [choice for at, choice in enumerate(values) if at < 12 or choice.is_chosen]
             if shown:
                 yield None, Content.styled(gap + title, STRONG)
                 gap = "\n"
-            for one in shown:
-                yield (part, one.value), facet_line(one, width)
+            for choice in shown:
+                yield (part, choice.value), facet_line(choice, width)
             if len(values) > len(shown):
                 yield None, Content.styled(f"  {len(values) - len(shown):,} more in F", MUTED)
-        for one in self.values("superseded"):
+        for choice in self.values("superseded"):
             yield None, Content(" ")
-            yield (one.part, one.value), facet_line(one, width)
+            yield (choice.part, choice.value), facet_line(choice, width)
 
     def values(self, part: Part) -> list[FacetValue]:
         """The values of a part to filter by."""
@@ -139,31 +139,31 @@ class FacetList(OptionList):
         return [FacetValue(part, value, value_text(part, value), count, value in chosen) for value, count in every]
 
 
-def facet_line(one: FacetValue, width: int) -> Content:
+def facet_line(choice: FacetValue, width: int) -> Content:
     """A value with its count, and a dot if it is selected, in `width` cells."""
-    number = f"{one.total:,}"
-    name = (fit(one.words, width - cell_len(number) - 3), STRONG if one.is_chosen else "")
-    return Content.assemble(("● " if one.is_chosen else "  ", ACCENT), name, " ", (number, MUTED))
+    number = f"{choice.total:,}"
+    name = (fit(choice.words, width - cell_len(number) - 3), STRONG if choice.is_chosen else "")
+    return Content.assemble(("● " if choice.is_chosen else "  ", ACCENT), name, " ", (number, MUTED))
 
 
 class FilterValues(Provider):
     """The values to filter by, each with its count, for the palette."""
 
     async def discover(self) -> Hits:
-        for one, line, toggle in self._choices(200):
-            yield DiscoveryHit(line, toggle, one.words)
+        for choice, line, toggle in self._choices(200):
+            yield DiscoveryHit(line, toggle, choice.words)
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
-        for one, line, toggle in self._choices():
-            score = matcher.match(one.words)
+        for choice, line, toggle in self._choices():
+            score = matcher.match(choice.words)
             if score:
-                yield Hit(score, line, toggle, one.words)
+                yield Hit(score, line, toggle, choice.words)
 
     def _choices(self, most: int | None = None) -> Iterator[tuple[FacetValue, Content, Callable[[], object]]]:
         """Yield at most `most` values of each part, each with its line and its action."""
         facets = self.screen.query_one(FacetList)
-        for one in (one for part in PARTS for one in facets.values(part)[:most]):
-            title = Content.styled(fit(_TITLES.get(one.part, ""), _LEAST_WIDTH), MUTED)
-            toggled = FacetList.Toggled(one.part, one.value)
-            yield one, title + facet_line(one, _CHOICE_WIDTH), partial(facets.post_message, toggled)
+        for choice in (choice for part in PARTS for choice in facets.values(part)[:most]):
+            title = Content.styled(fit(_TITLES.get(choice.part, ""), _LEAST_WIDTH), MUTED)
+            toggled = FacetList.Toggled(choice.part, choice.value)
+            yield choice, title + facet_line(choice, _CHOICE_WIDTH), partial(facets.post_message, toggled)

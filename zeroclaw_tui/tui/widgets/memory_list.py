@@ -313,22 +313,22 @@ def listing_columns(
     """
     key = Column[MemoryEntry](
         "key",
-        lambda one: highlights.apply(one_line(one.key)) if one.key else EMPTY_KEY,
+        lambda entry: highlights.apply(one_line(entry.key)) if entry.key else EMPTY_KEY,
         shortened=cut_key,
         hidden_below=30,
     )
     flag = Column[MemoryEntry]("", width=1, lead=1, draw=_flag)
     memory = Column[MemoryEntry]("memory", flex=True, lead=1, draw=partial(_memory, highlights))
     age = Column[MemoryEntry](
-        "age", lambda one: relative_age(one.when, now), 6, right=True, look="muted", hidden_below=_LEAST_FOR_KEY
+        "age", lambda entry: relative_age(entry.when, now), 6, right=True, look="muted", hidden_below=_LEAST_FOR_KEY
     )
     if sort.field is SortField.UPDATED:
-        age = Column("updated", lambda one: relative_age(one.updated_at or one.when, now), 8, right=True)
+        age = Column("updated", lambda entry: relative_age(entry.updated_at or entry.when, now), 8, right=True)
     if not is_wide:
         return [key, flag, memory, age]
-    category = Column[MemoryEntry]("category", lambda one: one.category, _CATEGORY, look="muted")
-    agent = Column[MemoryEntry]("agent", lambda one: one.agent or "", _CATEGORY, look="muted")
-    size = Column[MemoryEntry]("size", lambda one: size_shown(one.size), 6, right=True, look="muted")
+    category = Column[MemoryEntry]("category", lambda entry: entry.category, _CATEGORY, look="muted")
+    agent = Column[MemoryEntry]("agent", lambda entry: entry.agent or "", _CATEGORY, look="muted")
+    size = Column[MemoryEntry]("size", lambda entry: size_shown(entry.size), 6, right=True, look="muted")
     return [category, key, flag, memory, *([agent] if show_agent else []), size, age]
 
 

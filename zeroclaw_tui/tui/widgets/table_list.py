@@ -259,7 +259,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         mark = self._mark_of(self.selected)
         if mark is not None:
             ids = self.marked.ids
-            others = [one for one in ids if one != mark]
+            others = [other for other in ids if other != mark]
             self.set_marks(Marks(others if mark in ids else (*ids, mark), self.marked.filter, self.marked.total))
             self.anchor = self.key_here
             self.cursor += 1

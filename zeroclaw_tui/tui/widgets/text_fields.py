@@ -159,7 +159,7 @@ def _visible(field: Widget, text: str, before: str) -> str:
         return text
     hidden = {at - len(before) for run in hidden_runs(before + text) for at in range(run.start, run.end)}
     # A control character is displayed as another character.
-    hidden |= {at for at, one in enumerate(text) if len(display_text(one)) == 1 and display_text(one) != one}
+    hidden |= {at for at, char in enumerate(text) if len(display_text(char)) == 1 and display_text(char) != char}
     allowed = "".join(one for at, one in enumerate(text) if at not in hidden or one in _BLANKS)
     if allowed != text:
         field.notify("Removed control and hidden characters. Use $EDITOR to type them.", severity="warning")

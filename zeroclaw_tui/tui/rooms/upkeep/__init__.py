@@ -49,8 +49,8 @@ class UpkeepRoom(StoreRoom):
         super().__init__(library, clock, pace)
         self.chosen: str = tab
         tabs: list[UpkeepTab] = [CleanUp(), Hygiene(), Health(), SnapshotTab()]
-        self.tabs = {one.NAME.id: one for one in tabs}
-        self.tab_line = TabLine([one.NAME for one in _TABS])
+        self.tabs = {tab.NAME.id: tab for tab in tabs}
+        self.tab_line = TabLine([tab.NAME for tab in _TABS])
         self._show_chosen()
 
     def compose(self) -> ComposeResult:

@@ -116,7 +116,7 @@ class CleanUp(UpkeepTab):
         wanted = dict.fromkeys(version.handle for version in versions)
         kind = {version.handle for version in finding.versions}
         is_marked = wanted.keys() <= marks
-        self.table.set_marks([one for one in marks if one not in kind] if is_marked else (*marks, *wanted))
+        self.table.set_marks([mark for mark in marks if mark not in kind] if is_marked else (*marks, *wanted))
 
     def action_next_kind(self) -> None:
         self._go_to_kind(1)
@@ -127,10 +127,10 @@ class CleanUp(UpkeepTab):
     def _go_to_kind(self, step: int) -> None:
         """Put the cursor on the first memory of the next or previous kind."""
         rows, row = self.table.rows, self.table.selected
-        kinds = list(dict.fromkeys(one.finding.kind for one in rows))
+        kinds = list(dict.fromkeys(other.finding.kind for other in rows))
         at = kinds.index(row.finding.kind) + step if row is not None else -1
         if 0 <= at < len(kinds):
-            self.table.cursor = next(place for place, one in enumerate(rows) if one.finding.kind == kinds[at])
+            self.table.cursor = next(place for place, other in enumerate(rows) if other.finding.kind == kinds[at])
 
     def on_table_list_marks_changed(self, event: TableList.MarksChanged) -> None:
         """Count the marks of each kind."""
@@ -164,14 +164,14 @@ class CleanUp(UpkeepTab):
         report = await check_memories(self.library)
         is_first, self.report = self.report is None, report
         self._versions = {version.handle: version for finding in report.findings for version in finding.versions}
-        safe = (sample for one in report.findings if one.kind in SAFE_TO_REMOVE for sample in one.samples)
+        safe = (sample for finding in report.findings if finding.kind in SAFE_TO_REMOVE for sample in finding.samples)
         first = (sample.version.handle for sample in safe if not sample.version.pinned)
         checked = f"No findings in {counted(report.rows)}."
         self.table.empty = checked if report.rows else "This store has no memories yet."
         # Before the rows, because the headings decide on which line the cursor is.
         self._show_headings()
         self.table.set_rows([row for finding in report.findings for row in _rows(finding)])
-        self.table.set_marks(first if is_first else [one for one in self.table.marks if one in self._versions])
+        self.table.set_marks(first if is_first else [mark for mark in self.table.marks if mark in self._versions])
         kinds = f"{counted(len(report.findings), 'kind')} of findings in {len(self._versions):,} of them"
         title.say(f"{report.headline()}: {kinds if report.findings else 'no findings'}")
 

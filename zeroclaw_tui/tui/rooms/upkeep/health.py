@@ -33,7 +33,7 @@ _NOT_DEEP = DoctorFinding(
 _COLUMNS: Sequence[Column[DoctorFinding]] = (
     Column("", lambda finding: _glyph(finding), width=1),
     Column("finding", lambda finding: safe_text(finding.title[:2000]), flex=True),
-    Column("repair", lambda one: one.repair or ("by hand" if one.by_hand else ""), hidden_below=70, look="muted"),
+    Column("repair", lambda row: row.repair or ("by hand" if row.by_hand else ""), hidden_below=70, look="muted"),
 )
 
 

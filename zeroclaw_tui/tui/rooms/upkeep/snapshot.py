@@ -37,9 +37,9 @@ _SENTENCES: dict[Where, str] = {
     "only there": "Only in the snapshot: the store does not have it.",
 }
 _COLUMNS: Sequence[Column[Difference]] = (
-    Column("where", lambda one: one.where, width=10, look="muted"),
-    Column("key", lambda one: one.key or EMPTY_KEY, shortened=cut_key),
-    Column("memory", lambda one: _beginning(one), flex=True),
+    Column("where", lambda row: row.where, width=10, look="muted"),
+    Column("key", lambda row: row.key or EMPTY_KEY, shortened=cut_key),
+    Column("memory", lambda row: _beginning(row), flex=True),
 )
 
 
@@ -58,7 +58,7 @@ class SnapshotTab(UpkeepTab):
 
     def __init__(self) -> None:
         empty = "Press W to write the snapshot, r to reload."
-        super().__init__(TableList(_COLUMNS, empty=empty, mark=lambda one: one.key if one.there else None))
+        super().__init__(TableList(_COLUMNS, empty=empty, mark=lambda row: row.key if row.there else None))
         self._path: Path | None = None
         """The compared snapshot; None before it is read."""
         self._notes: tuple[str, ...] = ()
@@ -70,14 +70,14 @@ class SnapshotTab(UpkeepTab):
         differences = await compare(self.library, snapshot)
         self._path, self._notes = path, snapshot.notes
         when = f" of {absolute_time(snapshot.exported)}" if snapshot.exported else ""
-        counts = Counter(one.where for one in differences)
+        counts = Counter(difference.where for difference in differences)
         differs = [f"{counts[where]:,} {where}" for where in _SENTENCES if counts[where]]
         memories = counted(len(snapshot.rows), "core memory")
         self.query_one(TitleLine).say(f"{path.name}{when}: {memories}", *differs)
         self.table.empty = f"Store and snapshot have the same {counted(counts['same'])}."
-        keys = {one.key for one in differences if one.there is not None and one.where != "same"}
+        keys = {row.key for row in differences if row.there is not None and row.where != "same"}
         self.table.set_marks(key for key in self.table.marks if key in keys)
-        self.table.set_rows([one for one in differences if one.where != "same"])
+        self.table.set_rows([row for row in differences if row.where != "same"])
 
     def status(self) -> Sequence[str]:
         """The number of marks, and notes about the file."""

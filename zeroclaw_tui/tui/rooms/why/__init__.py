@@ -95,7 +95,7 @@ TAB_COMMANDS: Mapping[Tab, Sequence[Command]] = {
     ),
 }  # fmt: skip
 _OF_TABS = {command.id: tab for tab, commands in TAB_COMMANDS.items() for command in commands}
-_NAMES = [TabName(one.id, one.key, one.name) for one in WHY_COMMANDS if one.id in TAB_COMMANDS]
+_NAMES = [TabName(command.id, command.key, command.name) for command in WHY_COMMANDS if command.id in TAB_COMMANDS]
 
 
 class WhyRoom(Loaded, StoreRoom):
@@ -321,7 +321,7 @@ class WhyRoom(Loaded, StoreRoom):
         self._show_setting()
         complaints = () if self._missing or not is_what_if else complaints_of(self.library, tried.now)
         about = self.query_one("#complaints", Static)
-        about.update(Content.styled("\n".join(f"▲ {safe_text(one)}" for one in complaints), WARNING))
+        about.update(Content.styled("\n".join(f"▲ {safe_text(complaint)}" for complaint in complaints), WARNING))
         about.display = bool(complaints)
         super().show_loaded()
         version, choice = tried.now.profile.version, self.library.profile

@@ -72,7 +72,7 @@ class TriedEvidence:
             self.sessions = tuple(name for name in facets.by.get("session", ()) if name)
             self._gathered = [await gather_evidence(self._library, tried.before)]
             self._gathered_for = store_state, tried.before
-        serving = next((one for one in self._gathered if one.can_decide(tried.now)), None)
+        serving = next((gathered for gathered in self._gathered if gathered.can_decide(tried.now)), None)
         if serving is None:
             serving = await gather_evidence(self._library, tried.now)
             self._gathered.append(serving)
