@@ -106,8 +106,8 @@ def _finding_lines(finding: Finding, limit: int) -> Iterator[Line]:
     yield (Styled(finding.kind, BOLD), f"  {counted(finding.count)}{groups}, {size_shown(finding.size)}")
     yield f"  {finding.remark}"
     # Duplicates are shown by group.
-    order = [at for group in finding.groups for at in group] if finding.groups else range(finding.count)
-    shown = [finding.samples[at] for at in [*order][:limit]]
+    order = [index for group in finding.groups for index in group] if finding.groups else range(finding.count)
+    shown = [finding.samples[index] for index in [*order][:limit]]
     rows = [
         (_key(sample), Styled(cut(sample.remark, _REMARK_CELLS), CYAN), one_line(sample.excerpt)) for sample in shown
     ]

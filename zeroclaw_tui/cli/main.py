@@ -173,14 +173,14 @@ def _dispatch(arguments: Sequence[str]) -> int:
         _import_at_use(name)
     from zeroclaw_tui.cli.options import first_word
 
-    at = first_word(arguments)
-    if at is not None and arguments[at] == "memory":
-        return _run_memory([*arguments[:at], *arguments[at + 1 :]])
-    if at is not None and arguments[at] == "onboard":
-        return _run_onboard(arguments, at)
+    index = first_word(arguments)
+    if index is not None and arguments[index] == "memory":
+        return _run_memory([*arguments[:index], *arguments[index + 1 :]])
+    if index is not None and arguments[index] == "onboard":
+        return _run_onboard(arguments, index)
     if arguments and arguments[0].partition("=")[0] == "--print-completion":
         return _print_completion(arguments)
-    if at is None and arguments and set(arguments) <= {"-h", "--help", "-V", "--version"} and not can_hand_over():
+    if index is None and arguments and set(arguments) <= {"-h", "--help", "-V", "--version"} and not can_hand_over():
         return _introduce(arguments)
     return hand_over(arguments)
 
@@ -190,10 +190,10 @@ def _run_memory(own: Sequence[str]) -> int:
     from zeroclaw_tui.cli.verbs import memory_arguments, memory_parser, run_verb, split_verb, verbs_below
 
     if split_verb(own)[0] is None:
-        at = first_word(own)
-        if at is not None and not {"-h", "--help"} & set(own):
-            names = ", ".join(each.name for each in verbs_below(own[at]))
-            raise UsageError(f"`zeroclaw memory {own[at]}` is not a command.", hint=f"Commands: {names}.")
+        index = first_word(own)
+        if index is not None and not {"-h", "--help"} & set(own):
+            names = ", ".join(each.name for each in verbs_below(own[index]))
+            raise UsageError(f"`zeroclaw memory {own[index]}` is not a command.", hint=f"Commands: {names}.")
         memory_parser().parse(own or ["--help"])
     return run_verb(memory_arguments(own))
 

@@ -139,13 +139,13 @@ def suggest(typed: str, names: Iterable[str], cutoff: float = 0.7) -> str | None
 def first_word(arguments: Sequence[str]) -> int | None:
     """The index of the first argument that is neither an option nor an option's value; None without one."""
     skip = False
-    for at, argument in enumerate(arguments):
+    for index, argument in enumerate(arguments):
         if skip:
             skip = False
         elif argument == "--":
             return None
         elif not argument.startswith("-"):
-            return at
+            return index
         else:
             skip = argument in _VALUE_OPTIONS
     return None

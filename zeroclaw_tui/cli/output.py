@@ -159,14 +159,14 @@ def table(
     widths[last] = max(_LEAST_ROOM, min(room, widths[last]))
     for line in lines:
         shown: list[Part] = [indent]
-        for at, (parts, wide) in enumerate(zip(line, widths, strict=True)):
+        for index, (parts, wide) in enumerate(zip(line, widths, strict=True)):
             if not wide:
                 continue
             whole = "".join(part.text for part in parts)
             if cells(whole) > wide:
                 parts = [Styled(cut(whole, wide), parts[0].code)]
             blank = " " * (wide - cells("".join(part.text for part in parts)))
-            shown += [blank, *parts] if at in right else [*parts, blank if at < last else ""]
+            shown += [blank, *parts] if index in right else [*parts, blank if index < last else ""]
             shown.append("  ")
         while shown and not "".join(part.text for part in _style(shown[-1])).strip():
             shown.pop()

@@ -184,20 +184,20 @@ def memory_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 def split_verb(arguments: Sequence[str]) -> tuple[Verb | None, list[str]]:
     """Find the verb in the arguments after `memory`, and return it with the other arguments. Raises UsageError."""
     others = list(arguments)
-    at = first_word(others)
-    if at is None:
+    index = first_word(others)
+    if index is None:
         return None, others
-    name = others.pop(at)
+    name = others.pop(index)
     called = find_verb(name)
     if called is not None:
         return called, others
     below = verbs_below(name)
     if not below:
         raise removed_verb([name]) or _unknown(name, dict(first_words()))
-    at = first_word(others)
-    if at is None:
+    index = first_word(others)
+    if index is None:
         return None, others
-    second = others.pop(at)
+    second = others.pop(index)
     called = find_verb(f"{name} {second}")
     if called is None:
         error = _unknown(f"{name} {second}", [each.name for each in below])

@@ -110,7 +110,7 @@ class Finding:
 
     def as_json(self, limit: int) -> dict[str, Any]:
         facts = {name: getattr(self, name) for name in ("kind", "count", "size", "remark")}
-        groups = [[self.samples[at].version.id for at in group] for group in self.groups]
+        groups = [[self.samples[index].version.id for index in group] for group in self.groups]
         return {**facts, "groups": groups, "samples": [sample.as_json() for sample in self.samples[:limit]]}
 
 
@@ -240,7 +240,7 @@ class _Check:
         if likeness is not None:
             remarks = [f"{int(likeness[number] * 100 + 1e-6)} % alike" for number in numbers]
             samples = [sample._replace(remark=remark) for sample, remark in zip(samples, remarks, strict=True)]
-        place = {number: at for at, number in enumerate(numbers)}
+        place = {number: index for index, number in enumerate(numbers)}
         if groups:
             yield Finding(kind, tuple(samples), tuple(tuple(place[number] for number in group) for group in groups))
 

@@ -141,11 +141,11 @@ def _days_before(now: datetime, days: float) -> str:
 
 def _trace_line(turn: dict[str, Any], now: datetime) -> dict[str, Any]:
     """A turn as ZeroClaw 0.8.4 records a request with its payload."""
-    at = (now - timedelta(hours=turn["hours"])).astimezone(UTC)
-    user = f"{turn['block']}[{at:%Y-%m-%d %H:%M:%S %z}] {turn['query']}"
+    time = (now - timedelta(hours=turn["hours"])).astimezone(UTC)
+    user = f"{turn['block']}[{time:%Y-%m-%d %H:%M:%S %z}] {turn['query']}"
     sent = [{"content": "You are a helpful assistant.", "role": "system"}, {"content": user, "role": "user"}]
     return {
-        "@timestamp": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "@timestamp": time.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "attributes": {"iteration": 1, "request_messages": json.dumps(sent, ensure_ascii=False)},
         "message": "llm_request",
         "schema_version": 2,

@@ -444,7 +444,7 @@ async def _find_done(versions: Sequence[Version], memory: Memory) -> dict[int, b
         states = [chain[0].states[0], *(version.states[1] for version in chain)]
         for count in range(len(chain), -1, -1):
             if name in present and states[count] == present[name]:
-                done |= {version.number: at < count for at, version in enumerate(chain)}
+                done |= {version.number: index < count for index, version in enumerate(chain)}
                 break
     for file, its_lines in lines_of_file.items():
         done |= {number: done[file] for number in its_lines if file in done}

@@ -140,12 +140,12 @@ class Library:
         from zeroclaw_tui.scoring.scanner import scan
 
         scanned = list(entries)
-        for at, entry in enumerate(entries):
+        for index, entry in enumerate(entries):
             with suppress(NotFound):
                 whole = await whole_entry(self.memory, entry.handle) if entry.is_excerpt else entry
                 # In a thread, because scanning a long content is slow.
                 withheld = await asyncio.to_thread(scan, whole.content, self.settings.threat_scan)
-                scanned[at] = replace(entry, withheld=withheld)
+                scanned[index] = replace(entry, withheld=withheld)
         return scanned
 
     async def superseded_hidden(self, filter: MemoryFilter) -> int:

@@ -131,13 +131,13 @@ def _read_turn(line: bytes, inbound: dict[tuple[str, str], Mapping[str, Any]]) -
     trace_id = _text(record, "trace_id") or _text(attributes, "trace_id")
     if record.get("message") != "llm_request" or trace_id is None:
         return None
-    at = moment(_text(record, "@timestamp"))
-    if at is None:
+    time = moment(_text(record, "@timestamp"))
+    if time is None:
         raise ValueError("no time")
     session, iteration = _text(zeroclaw, "session_key"), attributes.get("iteration")
     turn = Turn(
         id=trace_id,
-        at=at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        at=time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         version=_text(_table(record.get("service")), "version"),
         agent=_text(zeroclaw, "agent_alias"),
         session=session,
@@ -433,8 +433,8 @@ async def _changed_since(library: Library, turn: Turn, keys: Collection[str]) ->
     edited or deleted since."""
 
     def is_later(text: str | None) -> bool:
-        at = moment(text)
-        return at is not None and at > turn.moment + _TRACE_PRECISION
+        time = moment(text)
+        return time is not None and time > turn.moment + _TRACE_PRECISION
 
     changed: dict[str, None] = {}
     # A key masked in the trace cannot be looked up.

@@ -341,14 +341,17 @@ def _hidden_secrets() -> Processor:
             fragments = explode_text_fragments(transformation_input.fragments)
             text = "".join(fragment[1] for fragment in fragments)
             hidden = {
-                at
+                index
                 for pattern in (_PASSWORD, _SECRET_PARAMETER)
                 for found in pattern.finditer(text)
-                for at in range(*found.span("secret"))
-                if text[at] != "\n"
+                for index in range(*found.span("secret"))
+                if text[index] != "\n"
             }
             return Transformation(
-                [(fragment[0], _drawn("•") if at in hidden else fragment[1]) for at, fragment in enumerate(fragments)]
+                [
+                    (fragment[0], _drawn("•") if index in hidden else fragment[1])
+                    for index, fragment in enumerate(fragments)
+                ]
             )
 
     return HiddenSecrets()

@@ -196,8 +196,8 @@ class Question(Dialog[Value]):
         has_remarks = any(answer.remark for answer in self._answers)
         room = max(cell_len(answer.words) for answer in self._answers) if has_remarks else 0
         lines = []
-        for at, answer in enumerate(self._answers):
-            mark = ("● " if at == self._at else "  ") if self._is_choice else f"{answer.key.ljust(key_cells)}  "
+        for index, answer in enumerate(self._answers):
+            mark = ("● " if index == self._at else "  ") if self._is_choice else f"{answer.key.ljust(key_cells)}  "
             padding = " " * max(0, room - cell_len(answer.words))
             remark = (f"   {answer.remark}" if answer.remark else "", MUTED)
             lines.append(Option(Content.assemble((mark, ACCENT), answer.words + padding, remark)))

@@ -98,7 +98,7 @@ def shorten_path(path: str, cells: int) -> str:
     if cells < 2:
         return "…"[:cells]
     tail = last_cells(path, cells - 1)
-    slash = next((at for at, letter in enumerate(tail) if letter in ("/:" if mark else "/")), -1)
+    slash = next((index for index, letter in enumerate(tail) if letter in ("/:" if mark else "/")), -1)
     return "…" + (tail[slash:] if 0 <= slash < len(tail) // 2 else tail)
 
 

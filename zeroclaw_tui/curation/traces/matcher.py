@@ -104,10 +104,10 @@ class TextMatcher:
         """Find where the texts start and end in a composed text; of overlaps only the first, and then the longest."""
         folded, found = text.casefold(), list[tuple[int, int]]()
         for form in self._folded:
-            at = folded.find(form)
-            while at >= 0:
-                found.append((at, at + len(form)))
-                at = folded.find(form, at + 1)
+            index = folded.find(form)
+            while index >= 0:
+                found.append((index, index + len(form)))
+                index = folded.find(form, index + 1)
         if found and len(folded) != len(text):
             # One letter can fold to several, and a match must not begin or end inside a letter.
             starts = accumulate((len(letter.casefold()) for letter in text), initial=0)
@@ -194,13 +194,13 @@ def remove_texts(data: bytes, form: Form, matcher: TextMatcher) -> bytes | None:
 def _without_entries(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
     """Remove the memories that have a text from a snapshot, and correct the total in its head."""
     removed = [entry for entry in find_entries(lines) if matcher.matches(entry.key) or matcher.matches(entry.content)]
-    cut = {at for entry in removed for at in range(entry.start, entry.end)}
-    remaining = [line for at, line in enumerate(lines) if at not in cut]
-    for at, line in enumerate(remaining):
+    cut = {index for entry in removed for index in range(entry.start, entry.end)}
+    remaining = [line for index, line in enumerate(lines) if index not in cut]
+    for index, line in enumerate(remaining):
         if key_in(line) is not None:
             break
         if total := _TOTAL.match(line):
-            remaining[at] = f"{total[1]}{max(0, int(total[2]) - len(removed))}{line[total.end() :]}"
+            remaining[index] = f"{total[1]}{max(0, int(total[2]) - len(removed))}{line[total.end() :]}"
             break
     return remaining
 
@@ -214,7 +214,7 @@ def _without_lines(lines: Sequence[str], matcher: TextMatcher) -> list[str]:
         first, last = bisect_right(starts, start) - 1, bisect_right(starts, end - 1) - 1
         if first != last or not _GENERATED_LINE.fullmatch(lines[first].strip()):
             cut.update(range(first, last + 1))
-    return [line for at, line in enumerate(lines) if at not in cut]
+    return [line for index, line in enumerate(lines) if index not in cut]
 
 
 def _mask_lines(lines: Sequence[str], matcher: TextMatcher) -> str:

@@ -120,7 +120,7 @@ async def from_store(memory: Memory, filter: MemoryFilter) -> Incoming:
         rows = sorted(await memory.rows(Query(ROWS, filter)), key=line_place)
         if not to_notes:
             memories = [read_line(line) for line in rows]
-            last = {(row.agent, row.key): at for at, row in enumerate(memories)}
+            last = {(row.agent, row.key): index for index, row in enumerate(memories)}
             rows = sorted(memories, key=lambda row: row is not memories[last[row.agent, row.key]])
         for start in range(0, len(rows), BATCH_ROWS):
             yield rows[start : start + BATCH_ROWS]

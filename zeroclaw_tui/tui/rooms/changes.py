@@ -179,7 +179,7 @@ class ChangesRoom(Listing, StoreRoom):
         """Load, and put the cursor on the change whose rows were last shown, else on the first line."""
         await self.load_now()
         number = self._change.number if self._place == "changes" and self._change is not None else None
-        self.table.cursor = next((at for at, row in enumerate(self.table.rows) if row.number == number), 0)
+        self.table.cursor = next((index for index, row in enumerate(self.table.rows) if row.number == number), 0)
 
     async def load(self) -> None:
         """Read the lines of the current place."""

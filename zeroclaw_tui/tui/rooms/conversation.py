@@ -19,7 +19,9 @@ def conversation_page(conversation: Conversation, key: str, now: datetime) -> Pa
     """The messages of a conversation, with a mark at the one that the memory with this key comes from."""
     title = f"The conversation that {safe_line(key, _MAX_FACT) or 'this memory'} came from"
     session, source = safe_line(conversation.session, _MAX_FACT), conversation.position
-    messages = [_message(message, now, is_source=at == source) for at, message in enumerate(conversation.messages)]
+    messages = [
+        _message(message, now, is_source=index == source) for index, message in enumerate(conversation.messages)
+    ]
     return Page(title, Content("\n\n").join([Content.styled(f"session {session}", MUTED), *messages]))
 
 

@@ -320,8 +320,8 @@ class MemoriesRoom(StoreRoom):
 
         view = self.view
         choices = [Answer("", order_text(view.sorted_by(sort.field).sort), sort.field) for sort, *_ in ORDERS]
-        at = [sort.field for sort, *_ in ORDERS].index(view.sort.field)
-        choices[at] = replace(choices[at], words=order_text(view.sort), remark="again: reversed")
+        index = [sort.field for sort, *_ in ORDERS].index(view.sort.field)
+        choices[index] = replace(choices[index], words=order_text(view.sort), remark="again: reversed")
         question = choice("Sort by?", choices, view.sort.field)
         self.app.push_screen(question, lambda field: None if field is None else self.show_view(view.sorted_by(field)))
 

@@ -109,7 +109,7 @@ class FacetList(OptionList):
         width, gap = max(_LEAST_WIDTH, self.scrollable_content_region.width), ""
         for part, title in _TITLES.items():
             values = self.values(part)
-            shown = [choice for at, choice in enumerate(values) if at < 12 or choice.is_chosen]
+            shown = [choice for index, choice in enumerate(values) if index < 12 or choice.is_chosen]
             if shown:
                 yield None, Content.styled(gap + title, STRONG)
                 gap = "\n"

@@ -371,10 +371,10 @@ def ranked_rows(recall: RecallResult, edited: MemoryEntry | None = None) -> list
         RankedRow(
             result,
             not result.injected,
-            _reason(result, line_at is not None and at >= line_at, recall),
-            recall.threshold if at == line_at else None,
+            _reason(result, line_at is not None and index >= line_at, recall),
+            recall.threshold if index == line_at else None,
         )
-        for at, result in enumerate(recall.results)
+        for index, result in enumerate(recall.results)
     ]
     rows += [RankedRow(result, True, f"withheld: {one_line(result.withheld or '')}") for result in recall.withheld]
     if edited is not None and all(row.result.entry.id != edited.id for row in rows):

@@ -299,8 +299,8 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
 
     def watch_cursor(self, old: int, new: int) -> None:
         """Repaint the old and the new row, and bring the new one into view."""
-        for at in (old, new):
-            lines = self._lines_of(at)
+        for index in (old, new):
+            lines = self._lines_of(index)
             y = lines.start - self.scroll_offset.y + HEADING_LINES
             top, bottom = max(HEADING_LINES, y), min(self.size.height, y + len(lines))
             if top < bottom:
@@ -386,18 +386,18 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         all_columns = self._columns(width) if callable(self._columns) else self._columns
         columns = [column for column in all_columns if width >= column.hidden_below]
         cells = [0 if column.flex else self._preferred_width(column) for column in columns]
-        flexible = [at for at, column in enumerate(columns) if column.flex]
+        flexible = [index for index, column in enumerate(columns) if column.flex]
         room = width - 2 - sum(cells) - sum(column.lead for column in columns[1:])
-        for at, column in enumerate(columns):
+        for index, column in enumerate(columns):
             # Columns with a measured width shrink, so that flexible columns stay readable.
             missing = 40 * len(flexible) - room
             if missing > 0 and column.width is None and not column.flex and not column.right:
-                freed = min(missing, max(0, cells[at] - _MIN_CELL))
-                cells[at] -= freed
+                freed = min(missing, max(0, cells[index] - _MIN_CELL))
+                cells[index] -= freed
                 room += freed
-        for number, at in enumerate(flexible):
-            cells[at] = max(1, room // (len(flexible) - number))
-            room -= cells[at]
+        for number, index in enumerate(flexible):
+            cells[index] = max(1, room // (len(flexible) - number))
+            room -= cells[index]
         self._widths = list(zip(columns, cells, strict=True))
         return self._widths
 
@@ -415,7 +415,7 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
     def _preferred_width(self, column: Column[Row]) -> int:
         if column.width is not None:
             return column.width
-        rows = (self.rows[at] for at in range(min(len(self.rows), 200)))
+        rows = (self.rows[index] for index in range(min(len(self.rows), 200)))
         widest = max((_clean(column.cell(row)).cell_length for row in rows if row is not None), default=0)
         return max(cell_len(column.title), min(_MAX_CELL, widest))
 
@@ -429,8 +429,8 @@ class TableList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False
         """The index of the row at a line, and the index of the line within the row."""
         if self._starts is None:
             return line, 0
-        at = bisect_right(self._starts, line) - 1
-        return at, line - self._starts[at]
+        index = bisect_right(self._starts, line) - 1
+        return index, line - self._starts[index]
 
     def _heading_of(self, row: Row) -> str | None:
         return None if row is None or self._heading is None else self._heading(row)

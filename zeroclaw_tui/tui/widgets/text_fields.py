@@ -157,10 +157,10 @@ def _visible(field: Widget, text: str, before: str) -> str:
     """Remove characters that cannot be shown from typed text; `before` is the character in front, for joiners."""
     if display_text(before + text) == before + text:
         return text
-    hidden = {at - len(before) for run in hidden_runs(before + text) for at in range(run.start, run.end)}
+    hidden = {index - len(before) for run in hidden_runs(before + text) for index in range(run.start, run.end)}
     # A control character is displayed as another character.
-    hidden |= {at for at, char in enumerate(text) if len(display_text(char)) == 1 and display_text(char) != char}
-    allowed = "".join(one for at, one in enumerate(text) if at not in hidden or one in _BLANKS)
+    hidden |= {index for index, char in enumerate(text) if len(display_text(char)) == 1 and display_text(char) != char}
+    allowed = "".join(char for index, char in enumerate(text) if index not in hidden or char in _BLANKS)
     if allowed != text:
         field.notify("Removed control and hidden characters. Use $EDITOR to type them.", severity="warning")
     return allowed

@@ -128,9 +128,9 @@ class CleanUp(UpkeepTab):
         """Put the cursor on the first memory of the next or previous kind."""
         rows, row = self.table.rows, self.table.selected
         kinds = list(dict.fromkeys(other.finding.kind for other in rows))
-        at = kinds.index(row.finding.kind) + step if row is not None else -1
-        if 0 <= at < len(kinds):
-            self.table.cursor = next(place for place, other in enumerate(rows) if other.finding.kind == kinds[at])
+        index = kinds.index(row.finding.kind) + step if row is not None else -1
+        if 0 <= index < len(kinds):
+            self.table.cursor = next(place for place, other in enumerate(rows) if other.finding.kind == kinds[index])
 
     def on_table_list_marks_changed(self, event: TableList.MarksChanged) -> None:
         """Count the marks of each kind."""
@@ -208,9 +208,9 @@ def _rows(finding: Finding) -> Sequence[_Row]:
     if not finding.groups:
         return [_Row(finding, sample) for sample in finding.samples]
     return [
-        _Row(finding, finding.samples[at], "└" if at == group[-1] else "┌" if at == group[0] else "│")
+        _Row(finding, finding.samples[index], "└" if index == group[-1] else "┌" if index == group[0] else "│")
         for group in finding.groups
-        for at in group
+        for index in group
     ]
 
 

@@ -281,7 +281,7 @@ class WhyRoom(Loaded, StoreRoom):
         self._answers[tab] = question, answer
         if isinstance(answer, Comparison):
             rows, wanted = compared_rows(answer), None if self.entry is None else self.entry.id
-            cursor = next((at for at, row in enumerate(rows) if row.result.entry.id == wanted), 0)
+            cursor = next((index for index, row in enumerate(rows) if row.result.entry.id == wanted), 0)
             self.rows.set_rows(rows, cursor=cursor)
 
     # Display
