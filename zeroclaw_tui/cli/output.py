@@ -151,26 +151,32 @@ def table(
         return
     if heads:
         lines.insert(0, [[Styled(head, DIM)] for head in heads])
-    sizes = [[cells("".join(part.text for part in parts)) for parts in column] for column in zip(*lines, strict=True)]
+    sizes = [[cells(_text(cell)) for cell in column] for column in zip(*lines, strict=True)]
     first = 1 if heads else 0
     widths = [min(longest, max(column)) if any(column[first:]) else 0 for column in sizes]
-    last = len(widths) - 1
     room = width() - len(indent) - sum(wide + 2 for wide in widths[:-1] if wide)
-    widths[last] = max(_LEAST_ROOM, min(room, widths[last]))
+    widths[-1] = max(_LEAST_ROOM, min(room, widths[-1]))
     for line in lines:
         shown: list[Part] = [indent]
-        for index, (parts, wide) in enumerate(zip(line, widths, strict=True)):
-            if not wide:
-                continue
-            whole = "".join(part.text for part in parts)
-            if cells(whole) > wide:
-                parts = [Styled(cut(whole, wide), parts[0].code)]
-            blank = " " * (wide - cells("".join(part.text for part in parts)))
-            shown += [blank, *parts] if index in right else [*parts, blank if index < last else ""]
-            shown.append("  ")
-        while shown and not "".join(part.text for part in _style(shown[-1])).strip():
+        for index, (cell, wide) in enumerate(zip(line, widths, strict=True)):
+            if wide:
+                shown += [*_padded(cell, wide, is_right=index in right), "  "]
+        while shown and not _text(_style(shown[-1])).strip():
             shown.pop()
         yield shown
+
+
+def _padded(cell: Sequence[Styled], wide: int, *, is_right: bool) -> list[Part]:
+    """Cut or pad a cell to a width."""
+    text = _text(cell)
+    if cells(text) > wide:
+        cell = [Styled(cut(text, wide), cell[0].code)]
+    blank = " " * (wide - cells(_text(cell)))
+    return [blank, *cell] if is_right else [*cell, blank]
+
+
+def _text(parts: Iterable[Styled]) -> str:
+    return "".join(part.text for part in parts)
 
 
 def has_colour(stream: TextIO) -> bool:
