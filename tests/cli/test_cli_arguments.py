@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.memories import UsageError
 
-from zeroclaw_tui.cli.options import first_word, inspector_parser, open_options, parse_bound, parse_time
+from zeroclaw_tui.cli.options import index_of_first_word, inspector_parser, open_options, parse_bound, parse_time
 from zeroclaw_tui.cli.verbs import memory_arguments
 from zeroclaw_tui.memory.days import moment
 
@@ -62,7 +62,7 @@ def test_keys_may_look_like_options() -> None:
     ],
 )  # fmt: skip
 def test_the_verb_is_the_first_word_that_is_no_option_or_value(arguments: tuple[str, ...], at: int | None) -> None:
-    assert first_word(arguments) == at
+    assert index_of_first_word(arguments) == at
 
 
 def test_the_inspector_accepts_one_path_and_the_same_options(monkeypatch: pytest.MonkeyPatch) -> None:

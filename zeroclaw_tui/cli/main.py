@@ -171,9 +171,9 @@ def _dispatch(arguments: Sequence[str]) -> int:
         return hand_over(arguments[1:])
     for name in _RARELY_USED:
         _import_at_use(name)
-    from zeroclaw_tui.cli.options import first_word
+    from zeroclaw_tui.cli.options import index_of_first_word
 
-    index = first_word(arguments)
+    index = index_of_first_word(arguments)
     if index is not None and arguments[index] == "memory":
         return _run_memory([*arguments[:index], *arguments[index + 1 :]])
     if index is not None and arguments[index] == "onboard":
@@ -186,11 +186,11 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
 
 def _run_memory(own: Sequence[str]) -> int:
-    from zeroclaw_tui.cli.options import first_word
+    from zeroclaw_tui.cli.options import index_of_first_word
     from zeroclaw_tui.cli.verbs import memory_arguments, memory_parser, run_verb, split_verb, verbs_below
 
     if split_verb(own)[0] is None:
-        index = first_word(own)
+        index = index_of_first_word(own)
         if index is not None and not {"-h", "--help"} & set(own):
             names = ", ".join(each.name for each in verbs_below(own[index]))
             raise UsageError(f"`zeroclaw memory {own[index]}` is not a command.", hint=f"Commands: {names}.")

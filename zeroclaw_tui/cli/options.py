@@ -136,8 +136,8 @@ def suggest(typed: str, names: Iterable[str], cutoff: float = 0.7) -> str | None
     return matches[0] if matches else None
 
 
-def first_word(arguments: Sequence[str]) -> int | None:
-    """The index of the first argument that is neither an option nor an option's value; None without one."""
+def index_of_first_word(arguments: Sequence[str]) -> int | None:
+    """Find the first argument that is neither an option nor an option's value; None without one."""
     skip = False
     for index, argument in enumerate(arguments):
         if skip:

@@ -17,7 +17,7 @@ from zeroclaw_tui.cli.options import (
     AddOption,
     Parser,
     add_common,
-    first_word,
+    index_of_first_word,
     open_options,
     option,
     store_options,
@@ -184,7 +184,7 @@ def memory_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 def split_verb(arguments: Sequence[str]) -> tuple[Verb | None, list[str]]:
     """Find the verb in the arguments after `memory`, and return it with the other arguments. Raises UsageError."""
     others = list(arguments)
-    index = first_word(others)
+    index = index_of_first_word(others)
     if index is None:
         return None, others
     name = others.pop(index)
@@ -194,7 +194,7 @@ def split_verb(arguments: Sequence[str]) -> tuple[Verb | None, list[str]]:
     below = verbs_below(name)
     if not below:
         raise removed_verb([name]) or _unknown(name, dict(first_words()))
-    index = first_word(others)
+    index = index_of_first_word(others)
     if index is None:
         return None, others
     second = others.pop(index)
