@@ -138,7 +138,7 @@ async def test_an_edit_returns_what_another_program_wrote_at_the_same_time(memor
 
 async def test_without_an_embedder_storing_is_refused_and_the_rest_works(server, points):
     async with opened_memory(
-        memory_of(server, embedder=None, no_embedder_reason="keyword only: no embeddings configured; set it.")
+        memory_of(server, embedder=None, no_embedder_reason="no embeddings configured; set it.")
     ) as memory:
         before, kept = state_of(points), JournalRecorder()
         why = "Qdrant stores and finds nothing without an embedding: no embeddings configured"

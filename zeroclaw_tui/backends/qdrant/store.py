@@ -362,15 +362,14 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
         api_key: str = "",
         *,
         embedder: Embedder | None = None,
-        no_embedder_reason: str | None = None,
+        no_embedder_reason: str = "set memory.embedding_provider.",
         read_only: bool = False,
         seconds: float = TOTAL_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = QdrantClient(address, api_key, seconds=seconds)
         self._embedder = embedder
-        reason = (no_embedder_reason or "set memory.embedding_provider.").removeprefix("keyword only: ")
-        self._no_embedder = f"{NO_EMBEDDER}: {reason}"
+        self._no_embedder = f"{NO_EMBEDDER}: {no_embedder_reason}"
         self.about = self.about._replace(location=address.location)
         self._clock = clock
         self._dimensions, self._distance = 0, _COSINE
@@ -386,7 +385,7 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
             address,
             key,
             embedder=create_embedder(config.embedding)[0],
-            no_embedder_reason=why_no_embedder(config.embedding, purpose=_PURPOSE),
+            no_embedder_reason=why_no_embedder(config.embedding, purpose=_PURPOSE) or "",
             read_only=config.read_only,
         )
 
