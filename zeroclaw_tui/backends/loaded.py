@@ -11,33 +11,28 @@ from typing import Any
 
 from zeroclaw_tui.backends.matching import count_entries, filter_entries_async, require_unique_ids, sort_key
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.query import NEWEST_UPDATED, MemoryFilter, Query, Sort, SortField, Superseded
+from zeroclaw_tui.memory.query import MemoryFilter, Query, SortField, Superseded
 from zeroclaw_tui.memory.statistics import CountField, Counts
 
 _Ordered = Sequence[tuple[tuple[Any, ...], MemoryEntry]]
 """Memories in ascending order, each with its sort key."""
 
 
-def order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
-    """The unique sort key of a memory."""
-    return sort_key(entry, Sort(field))
-
-
-def order_by_time(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
+def sort_key_by_time(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
     """The sort key for stores without an order of storing, which use times instead."""
-    return order_value(entry, SortField.AGE if field is SortField.STORED else field)
+    return sort_key(entry, SortField.AGE if field is SortField.STORED else field)
 
 
 @dataclass(frozen=True)
 class Loaded:
     """All memories of a store at one time.
 
-    `backend` is the name of the store in messages. `order_value` may be another function with unique sort keys.
+    `backend` is the name of the store in messages. `sort_key` may be another function with unique sort keys.
     """
 
     entries: Sequence[MemoryEntry] = ()
     backend: str = field(default="", kw_only=True)
-    order_value: Callable[[MemoryEntry, SortField], tuple[Any, ...]] = field(default=order_value, kw_only=True)
+    sort_key: Callable[[MemoryEntry, SortField], tuple[Any, ...]] = field(default=sort_key, kw_only=True)
     _ordered: dict[tuple[MemoryFilter, SortField], _Ordered] = field(
         default_factory=dict, compare=False, repr=False, kw_only=True
     )
@@ -76,7 +71,7 @@ class Loaded:
         if query.prefix is not None:
             found = [entry for entry in self.entries if entry.key.startswith(query.prefix)]
             left = await filter_entries_async(found, query.filter)
-            newest = sorted(left, key=lambda entry: sort_key(entry, NEWEST_UPDATED), reverse=True)
+            newest = sorted(left, key=lambda entry: sort_key(entry, SortField.UPDATED), reverse=True)
             return newest[: query.limit]
         ordered = await self._in_order(query.filter, query.sort.field)
         first, count = query.offset, len(ordered) if query.limit is None else query.limit
@@ -113,7 +108,7 @@ class Loaded:
 
         def order() -> _Ordered:
             unique = require_unique_ids(found, self.backend)
-            return sorted(((self.order_value(entry, field), entry) for entry in unique), key=itemgetter(0))
+            return sorted(((self.sort_key(entry, field), entry) for entry in unique), key=itemgetter(0))
 
         ordered = await asyncio.to_thread(order)
         # Keep only the last order, because the pages of one list are requested one after another.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import SearchInterrupted, Unreadable, UsageError
-from zeroclaw_tui.memory.query import AGE_GROUPS, EVERYTHING, NO_DATE, MemoryFilter, Sort, SortField, Superseded
+from zeroclaw_tui.memory.query import AGE_GROUPS, EVERYTHING, NO_DATE, MemoryFilter, SortField, Superseded
 from zeroclaw_tui.memory.statistics import QUARTER_SECONDS, SIZE_GROUPS, SIZE_LIMITS, CountField, Counts
 from zeroclaw_tui.memory.text import is_unicode, one_line
 
@@ -237,10 +237,10 @@ def _passes(entry: MemoryEntry, filter: MemoryFilter) -> bool:
     return (older is None or created < older) and (newer is None or created > newer)
 
 
-def sort_key(entry: MemoryEntry, sort: Sort) -> tuple[Any, ...]:
-    """The sort key of a memory; memories with equal values are in the order of storing."""
+def sort_key(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
+    """The unique sort key of a memory; memories with equal values are in the order of storing."""
     handle = (0, entry.handle, "") if isinstance(entry.handle, int) else (1, 0, entry.handle)
-    match sort.field:
+    match field:
         case SortField.STORED:
             return handle
         case SortField.KEY:
@@ -252,7 +252,7 @@ def sort_key(entry: MemoryEntry, sort: Sort) -> tuple[Any, ...]:
         case SortField.SIZE:
             return (entry.size, handle)
         case SortField.AGE | SortField.UPDATED:
-            is_updated = sort.field is SortField.UPDATED and entry.updated_at
+            is_updated = field is SortField.UPDATED and entry.updated_at
             timestamp = entry.updated_at if is_updated else entry.when
             parsed = moment(timestamp)
             return ((0, timestamp) if parsed is None else (1, parsed), handle)

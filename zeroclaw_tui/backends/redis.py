@@ -26,7 +26,7 @@ from redis.backoff import NoBackoff
 from zeroclaw_tui.backends.about import About, Notice, why_not_field
 from zeroclaw_tui.backends.base import ReloadedMemory, Scored, T
 from zeroclaw_tui.backends.fallback import ignored_parts
-from zeroclaw_tui.backends.loaded import Loaded, order_by_time
+from zeroclaw_tui.backends.loaded import Loaded, sort_key_by_time
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.backends.writing import OwnedKey, RowWriter, Work, WriteConflict
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, RowVersion, Value
@@ -268,7 +268,7 @@ class RedisMemory(ReloadedMemory[Loaded]):
                 values += await client.mget(names[start : start + 500])
         entries, findings = await asyncio.to_thread(_read, names, values)
         self.about = self.about._replace(notices=tuple(Notice(sentence, is_minor=True) for sentence in findings))
-        return Loaded(tuple(entries), order_value=order_by_time)
+        return Loaded(tuple(entries), sort_key=sort_key_by_time)
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None

@@ -20,7 +20,7 @@ from zeroclaw_tui.memory.change import Change, Draft, Row, RowVersion, Value
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable
-from zeroclaw_tui.memory.query import Sort, SortField
+from zeroclaw_tui.memory.query import SortField
 from zeroclaw_tui.memory.text import is_unicode
 
 CORE = "core"
@@ -176,12 +176,12 @@ def read_notes(files: Sequence[NoteFile]) -> Notes:
     entries.sort(key=lambda entry: entry.timestamp, reverse=True)
     places = {entry.handle: len(entries) - at for at, entry in enumerate(entries)}
 
-    def order_value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
+    def sort_by_place(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
         """Order lines by their position in the files, since they have no times. "x:10" comes after "x:9"."""
         place = (places[entry.handle],)
-        return place if field in (SortField.STORED, SortField.UPDATED) else (sort_key(entry, Sort(field))[0], *place)
+        return place if field in (SortField.STORED, SortField.UPDATED) else (sort_key(entry, field)[0], *place)
 
-    return Notes(entries, backend="markdown", order_value=order_value, files=len(files), problems=tuple(problems))
+    return Notes(entries, backend="markdown", sort_key=sort_by_place, files=len(files), problems=tuple(problems))
 
 
 def _read_file(note: NoteFile) -> tuple[Sequence[str], str | None]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.backends.about import About, Notice, key_and_content, why_not_field
 from zeroclaw_tui.backends.base import ReloadedMemory, SearchedMemory, T, check_writable
 from zeroclaw_tui.backends.fallback import ignored_parts
-from zeroclaw_tui.backends.loaded import Loaded, order_by_time
+from zeroclaw_tui.backends.loaded import Loaded, sort_key_by_time
 from zeroclaw_tui.backends.matching import matches, sort_key
 from zeroclaw_tui.backends.qdrant.client import (
     NOT_ZEROCLAWS,
@@ -43,7 +43,7 @@ from zeroclaw_tui.embeddings.endpoint import create_embedder, embed_each
 from zeroclaw_tui.memory.change import Draft, Edit, Row, RowChange, RowVersion, Value, Vector
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry, as_text
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotReachable, Refused, Unreadable
-from zeroclaw_tui.memory.query import NO_SESSION, MemoryFilter, Query, Sort, SortField, Superseded
+from zeroclaw_tui.memory.query import NO_SESSION, MemoryFilter, Query, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.statistics import CountField, Counts
 from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line, unicode_text
@@ -457,9 +457,8 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
 
     async def _load(self) -> Loaded:
         entries = [self._entry(row_of_point(point)) async for point in self._client.scroll()]
-        oldest = Sort(SortField.AGE, descending=False)
-        ordered = await asyncio.to_thread(sorted, entries, key=lambda entry: sort_key(entry, oldest))
-        return Loaded(ordered, backend=self.name, order_value=order_by_time)
+        ordered = await asyncio.to_thread(sorted, entries, key=lambda entry: sort_key(entry, SortField.AGE))
+        return Loaded(ordered, backend=self.name, sort_key=sort_key_by_time)
 
     async def _find_entries(self, query: Query[Any]) -> Sequence[MemoryEntry]:
         """Fetch rows from the server if the query names handles, ids or keys."""
