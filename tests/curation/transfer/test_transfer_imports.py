@@ -119,27 +119,29 @@ async def test_repeated_keys_and_ids_in_a_file_lose_nothing_silently(on_conflict
 
 @pytest.mark.parametrize("on_conflict", ["skip", "overwrite", "rename"])
 async def test_memories_of_another_agent_are_new_for_the_given_agent(tmp_path, on_conflict):
-    """The copies have new ids, the other agent's memories are unchanged, and superseded_by points to the new id."""
+    """The copies have new ids, the other agent's memories are unchanged, superseded_by has the new id or the key."""
     rows = [{"id": "1", "key": "k", "content": "one", "superseded_by": "2"}, {"id": "2", "key": "l", "content": "two"}]
+    rows += [{"id": "3", "key": "m", "content": "three", "superseded_by": "core_1"}]
     here = make(tmp_path / "here.db", "G4", rows)
     change(here, "INSERT INTO agents (id, alias, created_at) VALUES ('w', 'writer', '2026')")
     file = await exported(here, tmp_path / "x.jsonl")
     async with opened(here) as library:
         plan = await plan_import(Target.of(library), file, agent="writer")
-        assert (plan.new, plan.same, plan.taken) == (2, 0, 0)
+        assert (plan.new, plan.same, plan.taken) == (3, 0, 0)
         await import_memories(Target.of(library), plan, on_conflict)
         again = await plan_import(Target.of(library), file, agent="writer")
-        assert (again.new, again.same, again.taken) == (0, 2, 0)
+        assert (again.new, again.same, again.taken) == (0, 3, 0)
         stored = {(entry.agent, entry.key): entry for entry in await _entries(library)}
         mine = {key: entry for (agent, key), entry in stored.items() if agent == "writer"}
         others = {key: entry for (agent, key), entry in stored.items() if agent == "default"}
         assert others["k"].superseded_by == others["l"].id == "2"
         assert mine["k"].superseded_by == mine["l"].id != "2"
+        assert mine["m"].superseded_by == "core_1"
         file.write_text(file.read_text().replace('"one"', '"changed"'))
         changed = await plan_import(Target.of(library), file, agent="writer")
-        assert (changed.new, changed.same, changed.taken) == (0, 1, 1)
+        assert (changed.new, changed.same, changed.taken) == (0, 2, 1)
         await import_memories(Target.of(library), changed, "overwrite")
-        contents = {(entry.agent, entry.content) for entry in await _entries(library)}
+        contents = {(entry.agent, entry.content) for entry in await _entries(library) if entry.key != "m"}
     assert contents == {("default", "one"), ("default", "two"), ("writer", "changed"), ("writer", "two")}
 
 

@@ -287,8 +287,10 @@ class Comparison:
         if row.id and self.incoming.owner not in (None, row.agent):
             # The original may also be in the store, as a memory of another agent.
             new_id = _new_id(owner, row.id)
-            if values.get("superseded_by"):
-                values["superseded_by"] = _new_id(owner, values["superseded_by"])
+            winner = values.get("superseded_by")
+            # ZeroClaw stores the key, other programs the id.
+            if winner and not as_text(winner).startswith("core_"):
+                values["superseded_by"] = _new_id(owner, winner)
         values["id"] = new_id
         handle = row.handle if self.incoming.is_file and isinstance(row.handle, int) else None
         return Row(new_id, values, handle, owner)
