@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from rich.cells import cell_len
 from support.memories import MemoryEntry
 
 from zeroclaw_tui.cli.entries import entry_lines, list_lines
-from zeroclaw_tui.cli.output import print_document, write_lines
+from zeroclaw_tui.cli.output import name_store, print_document, runnable, write_lines
 from zeroclaw_tui.memory.hidden_text import hidden_runs
 from zeroclaw_tui.memory.text import cells, cut
 
@@ -151,3 +152,26 @@ def test_bold_is_used_only_on_a_terminal_with_colours(monkeypatch: pytest.Monkey
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "dumb")
     assert "\x1b" not in shown()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence", "named"),
+    [
+        ("", "Run `zeroclaw memory undo`.", "Run `zeroclaw memory undo`."),
+        ("--location 'a b.db'", "`zeroclaw memory get KEY`", "`zeroclaw memory get KEY --location 'a b.db'`"),
+        ("--location 'a b.db'", "`zeroclaw onboard`", "`zeroclaw onboard`"),
+        ("--config-dir /c --backend x", "`zeroclaw onboard`", "`zeroclaw onboard --config-dir /c`"),
+        ("--config-dir /c", "`zeroclaw memory undo --location b.db`", "`zeroclaw memory undo --location b.db`"),
+        ("--config-dir /c", "`zeroclaw memory` or `zeroclaw memory help json`",
+         "`zeroclaw memory` or `zeroclaw memory help json`"),
+    ],
+)  # fmt: skip
+def test_a_named_command_opens_the_same_store(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: str, sentence: str, named: str
+) -> None:
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    name_store(options)
+    try:
+        assert runnable(sentence) == named
+    finally:
+        name_store("")

@@ -193,7 +193,7 @@ def _head(finding: DoctorFinding) -> Line:
 
 
 def _clean(text: str) -> str:
-    return one_line(mask_secrets(text))
+    return runnable(one_line(mask_secrets(text)))
 
 
 async def _compact(config: MemoryConfig, args: argparse.Namespace) -> int:

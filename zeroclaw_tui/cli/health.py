@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Line, Styled, print_result, table
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Line, Styled, print_result, runnable, table
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, NOT_REACHABLE, REFUSED, InspectorError
 from zeroclaw_tui.memory.text import HIDDEN, mask_secrets, one_line
@@ -131,7 +131,7 @@ def _health_lines(shown: Mapping[str, Any], config: MemoryConfig) -> Iterator[Li
     mark = Styled("✓", GREEN) if shown["ok"] else Styled("✗", RED)
     yield (mark, " ", Styled(one_line(shown["summary"]), BOLD))
     for finding in shown["findings"]:
-        yield ("  – ", one_line(finding))
+        yield ("  – ", runnable(one_line(finding)))
     yield ()
     file = config.install.config_file
     missing = "" if file is None or file.exists() else " (missing; ZeroClaw's defaults apply)"

@@ -22,7 +22,8 @@ NOTHING = "–"
 WIDTH_IN_A_PIPE = 120
 _LEAST_ROOM = 10
 _IN_ONE_LINE = str.maketrans({"\n": "␊", "\t": "␉"})
-_COMMAND_ON_STORE = r"`(zeroclaw (?:memory (?!help )|onboard\b)(?![^`]*--(?:help|location|config-dir)\b)[^`]*)`"
+_NAMES_STORE = r"[^`]*--(?:help|location|config-dir|workspace|backend)\b"
+_COMMAND_ON_STORE = rf"`(zeroclaw (?:memory (?!help )|onboard\b)(?!{_NAMES_STORE})[^`]*)`"
 _options_of_store = ""
 _CONTROLS_IN_JSON = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 """Escapes of control characters that are valid in JSON but may control a terminal."""
@@ -100,8 +101,11 @@ def runnable(text: str) -> str:
 
 
 def _on_store(found: re.Match[str]) -> str:
-    takes_no_store = found[1].startswith("zeroclaw onboard") and re.search("--(?:location|backend) ", _options_of_store)
-    return found[0] if takes_no_store else f"`{found[1]} {_options_of_store}`"
+    """Add the options to a command; `onboard` takes only those of an install."""
+    options = _options_of_store
+    if found[1].startswith("zeroclaw onboard"):
+        options = re.sub(r"--(?:location|backend) (?:'[^']*'|\S+)", "", options).strip()
+    return f"`{found[1]} {options}`" if options else found[0]
 
 
 def write_lines(lines: Iterable[Line], to: TextIO | None = None) -> None:

@@ -48,7 +48,7 @@ async def snapshot(library: Library, args: argparse.Namespace) -> int:
     outcome = await write_snapshot(library)
     output.notes(outcome.notes)
     headline = output.done(plan.done_sentence(outcome, plans.undo_hint()))
-    lines = [headline, *(f"  {sentence}" for sentence in plan.loss_sentences())]
+    lines = [headline, *(f"  {output.runnable(sentence)}" for sentence in plan.loss_sentences())]
     return plans.print_plan(args, lines, plans.change_document(library, outcome, **plan.as_json()))
 
 
@@ -60,7 +60,7 @@ def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
         yield NO_CORE_MEMORIES
         return
     yield Styled(f"{counted(plan.count, 'core memory')} to {one_line(str(plan.file))}", BOLD)
-    yield from (f"  {sentence}" for sentence in plan.sentences())
+    yield from (f"  {output.runnable(sentence)}" for sentence in plan.sentences())
 
 
 @verb(

@@ -239,7 +239,7 @@ def _fact_lines(plan: Plan, on_conflict: OnConflict) -> Iterator[Line]:
     yield from (f"  {one_line(mask_secrets(fact))}" for fact in (*makes, *plan.counts(on_conflict)))
     if plan.taken:
         yield Styled(f"    {first_names(plan.samples, plan.taken)}", DIM)
-    yield from (f"  {one_line(mask_secrets(sentence))}" for sentence in plan.notes)
+    yield from (f"  {runnable(one_line(mask_secrets(sentence)))}" for sentence in plan.notes)
 
 
 @verb(
