@@ -98,10 +98,7 @@ class JournalFile:
             yield connection if self._version(connection) else None
 
     async def write(self, work: Callable[[sqlite3.Connection], Result], *, wipes: bool = False) -> Result:
-        """Run `work` in one transaction, and return its result; the caller has the lock.
-
-        `wipes` zeroes the deleted bytes, and deletes the backup.
-        """
+        """Run `work` in one transaction under the caller's lock; `wipes` zeroes freed bytes and deletes the backup."""
 
         def write() -> Result:
             with closing(self.open_to_write()) as connection:

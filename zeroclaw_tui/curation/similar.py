@@ -22,8 +22,7 @@ _SPARE = 50
 
 
 class SimilarMemory(NamedTuple):
-    """A similar memory. `score` is the cosine of the vectors, or a word similarity from 0 to 1; `shared` are the words
-    in common."""
+    """A similar memory. `score` is a cosine, or a word similarity from 0 to 1; `shared` are the words in common."""
 
     entry: MemoryEntry
     rank: int

@@ -257,8 +257,7 @@ async def read_turns(
 async def follow(
     library: Library, *, since: datetime | None = None, agent: str | None = None, most: int | None = None
 ) -> AsyncGenerator[TurnLog]:
-    """Yield the recorded turns, then each new turn within a second of its line, until the caller stops. Each turn is
-    yielded once."""
+    """Yield the recorded turns, then each new turn once, within a second of its line, until the caller stops."""
     reader = _Reader(library.config)
 
     async def read() -> TurnLog:

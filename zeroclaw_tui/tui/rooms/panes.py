@@ -265,10 +265,7 @@ class MemoriesRoom(StoreRoom):
         self.set_focus(self.rows)
 
     def action_step_out(self) -> None:
-        """Go from the whole-screen view, the search line or a pane to the list, then close the search.
-
-        This never quits.
-        """
+        """Go from the whole-screen view, the search line or a pane to the list, then close the search; never quit."""
         is_in_list = self.rows.has_focus or self.has_class("-empty") or not self.view.query
         if self.has_class("-searching") and is_in_list and not self.has_class("-reading"):
             self._search_bar.put("")
