@@ -105,10 +105,10 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return self.has_class("-long") if action == "page" else True
 
-    def action_page(self, way: str) -> None:
+    def action_page(self, direction: str) -> None:
         """Scroll the body; the answers keep the focus."""
         if self._body is not None:
-            scroll = self._body.scroll_page_down if way == "down" else self._body.scroll_page_up
+            scroll = self._body.scroll_page_down if direction == "down" else self._body.scroll_page_up
             scroll(animate=False)
 
     def action_step_out(self) -> None:
@@ -186,9 +186,9 @@ class Question(Dialog[Value]):
                 self.dismiss(answer.value)
                 return
 
-    def action_cursor(self, way: str) -> None:
+    def action_cursor(self, direction: str) -> None:
         options = self.query_one(OptionList)
-        options.action_cursor_down() if way == "down" else options.action_cursor_up()
+        options.action_cursor_down() if direction == "down" else options.action_cursor_up()
 
     def _lines(self) -> list[Option]:
         """A line per answer: its letter or the mark of the current value, its text, and its remark, aligned."""

@@ -75,10 +75,10 @@ class StoreRoom(Room[bool]):
             self.dismiss(self.has_changed)
 
     def action_undo(self) -> None:
-        self.begin(partial(self.reverse, way="undo"))
+        self.begin(partial(self.reverse, verb="undo"))
 
     def action_redo(self) -> None:
-        self.begin(partial(self.reverse, way="redo"))
+        self.begin(partial(self.reverse, verb="redo"))
 
     async def after_change(self) -> None:
         """Update the room after a change, including one that failed halfway."""
@@ -174,7 +174,7 @@ class StoreRoom(Room[bool]):
             nothing = "Nothing was updated, because the memory has changed. Press r to reload."
             warn(self, " ".join(done.failed) or nothing)
 
-    async def reverse(self, library: Library, way: Direction, number: int | None = None) -> None:
+    async def reverse(self, library: Library, verb: Direction, number: int | None = None) -> None:
         """Undo or redo the change with a number, or the last change.
 
         For the last change this asks first if it was made in another session, or before UNDO_UNASKED_FOR.
@@ -183,15 +183,15 @@ class StoreRoom(Room[bool]):
 
         await library.trash.recover(library.memory)
         try:
-            change = await changes.action_to_reverse(library, way, number)
+            change = await changes.action_to_reverse(library, verb, number)
         except NotFound as nothing:
             inform(self, nothing.message)
             return
-        if number is None and not await self._confirms_reversal(change, way):
+        if number is None and not await self._confirms_reversal(change, verb):
             return
-        count = change.open if way == "undo" else change.count - change.open
-        reversal = partial(changes.reverse_action, library, verb=way, expected=change.number, number=number)
-        outcome = await self.run_with_conflicts(f"{way.capitalize()}ing {counted(count)}", count, reversal)
+        count = change.open if verb == "undo" else change.count - change.open
+        reversal = partial(changes.reverse_action, library, verb=verb, expected=change.number, number=number)
+        outcome = await self.run_with_conflicts(f"{verb.capitalize()}ing {counted(count)}", count, reversal)
         if outcome is not None:
             inform(self, outcome.report())
             await self.after_turn(change)
@@ -200,16 +200,16 @@ class StoreRoom(Room[bool]):
         """Update the room after an undo or redo of `change`."""
         await self.after_change()
 
-    async def _confirms_reversal(self, change: Action, way: Direction) -> bool:
+    async def _confirms_reversal(self, change: Action, verb: Direction) -> bool:
         from zeroclaw_tui.tui.dialogs import yes_or_no
 
         trash, made = self.library.trash, moment(change.at)
         is_ours = trash.was_begun_here(change.number)
         if is_ours and made is not None and trash.now() - made < UNDO_UNASKED_FOR:
             return True
-        title = f"{way.capitalize()}: {change.title}, {time_here(change.at)}?"
+        title = f"{verb.capitalize()}: {change.title}, {time_here(change.at)}?"
         body = None if is_ours else Content("It was made in an earlier session, or by another program.")
-        return await self.app.push_screen_wait(yes_or_no(title, way.capitalize(), body)) is True
+        return await self.app.push_screen_wait(yes_or_no(title, verb.capitalize(), body)) is True
 
     async def run_change(self, sentence: str, total: int, work: Work[Outcome]) -> Outcome:
         """Run a confirmed change, with a progress bar if it takes long; `total` is in rows, 0 if unknown."""

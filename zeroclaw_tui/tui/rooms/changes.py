@@ -212,7 +212,7 @@ class ChangesRoom(Listing, StoreRoom):
         await super().after_change()
         await self.load_now()
 
-    async def _reverse(self, library: Library, way: Direction) -> None:
+    async def _reverse(self, library: Library, verb: Direction) -> None:
         """Undo or redo the change under the cursor; asks first if the cursor is on one of several rows."""
         line = self.table.selected
         if line is None:
@@ -220,11 +220,11 @@ class ChangesRoom(Listing, StoreRoom):
         change = await library.trash.action(_number_of(line))
         if isinstance(line, Version) and change.count > 1:
             body = Content.styled(f"{counted(change.count)}, changed {time_here(change.at)}.", MUTED)
-            verb = way.capitalize()
-            question = yes_or_no(f"{verb} the whole change: {change.title}?", verb, body)
+            title = f"{verb.capitalize()} the whole change: {change.title}?"
+            question = yes_or_no(title, verb.capitalize(), body)
             if not await self.app.push_screen_wait(question):
                 return
-        await self.reverse(library, way, change.number)
+        await self.reverse(library, verb, change.number)
 
     async def about(self, line: Line) -> Content:
         """The diff and changed fields of a row, or the first rows of a change."""

@@ -96,8 +96,8 @@ class ReadingPane(VerticalScroll, can_focus=True, inherit_bindings=False):
     def action_scroll_end(self) -> None:
         self.scroll_end(animate=False)
 
-    def action_half_page(self, way: int) -> None:
-        self.scroll_relative(y=way * max(1, self.scrollable_content_region.height // 2), animate=False)
+    def action_half_page(self, direction: int) -> None:
+        self.scroll_relative(y=direction * max(1, self.scrollable_content_region.height // 2), animate=False)
 
 
 class MemoryDetail(ReadingPane):
