@@ -64,6 +64,12 @@ async def test_finding_why_a_memory_was_not_recalled_takes_four_keys(install: Di
     assert install.contents() == before
 
 
+async def test_a_recall_says_only_once_that_there_are_no_embeddings(install: DiskInstall) -> None:
+    async with running(install.app(), (120, 30)) as screen:
+        await screen.press("slash", "=chopsticks", "enter", shows="1 shown of")
+        assert screen.words.count("no embeddings configured") == 1
+
+
 async def test_cleaning_up_auto_saved_memories_takes_five_keys(install: DiskInstall) -> None:
     await do_job(install, "3", "d", "1", "4", "enter", count=5, shows="no findings")
     assert not [key for key in install.contents() if key.startswith("assistant_resp")]
