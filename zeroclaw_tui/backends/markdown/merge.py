@@ -59,9 +59,15 @@ def undo_change(before: bytes | None, after: bytes | None, now: bytes | None, on
             place = max(region) + 1 if region else mapping.place_of(written.start)
             merged.is_moved |= place is None
             inserted[len(lines) if place is None else place] += wanted
+    # A line may have been restored elsewhere in the file.
+    others = (line.rstrip() for number, line in enumerate(lines) if number not in removed)
+    missing = Counter(map(bytes.rstrip, old)) - Counter(others)
     pieces: list[bytes] = []
     for number in range(len(lines) + 1):
-        pieces += inserted[number]
+        for line in inserted[number]:
+            text = line.rstrip()
+            pieces += [line] if not text or missing[text] > 0 else []
+            missing[text] -= 1
         pieces += lines[number : number + 1] if number not in removed else []
     data = joined(pieces)
     merged.data = data if data or before is not None else None
