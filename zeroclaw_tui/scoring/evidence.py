@@ -10,7 +10,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from zeroclaw_tui.memory.days import moment as moment_in
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.keywords import words
@@ -187,13 +187,13 @@ def own_evidence(trial: Trial, found: StoreRecall, depth: int) -> OwnEvidence:
 
 def existed(created: str, until: str) -> bool:
     """Whether a memory existed at the time `until`, or always for ""; True if its creation time is unreadable."""
-    at = moment_in(created) if until else None
+    at = moment(created) if until else None
     return at is None or at <= datetime.fromisoformat(until)
 
 
 def is_within_bounds(entry: MemoryEntry, request: RecallRequest) -> bool:
     """Whether a memory is within the time bounds of a request; True if its creation time is unreadable."""
-    since, until, at = moment_in(request.since), moment_in(request.until), moment_in(entry.timestamp)
+    since, until, at = moment(request.since), moment(request.until), moment(entry.timestamp)
     return at is None or not ((since is not None and at < since) or (until is not None and at > until))
 
 
