@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from qdrant_world import DIMENSIONS, NAME, embedder, filled, memory_of, point
-from support.memories import Draft, MemoryEntry, NothingYet, Refused, Vector, sample_entries
+from support.memories import Draft, MemoryEntry, NothingYet, Refused, Row, Vector, sample_entries
 from support.opened import opened_memory
 from support.qdrant_points import PointStore
 from support.questions import EVERYTHING, ROWS, MemoryFilter, Query, Sort
@@ -16,6 +18,7 @@ from support.recalls import ids, recalled
 from support.rules import NEWEST, profile_for
 from support.stores import entries_with_key, entry_with_id, fill_vectors, row_with_id, sentences, versions
 
+from zeroclaw_tui.curation.transfer.comparison import Comparison, Incoming
 from zeroclaw_tui.testing.tools import JournalRecorder, create, delete, edit, handles_of, row_of, undo
 
 ODD: tuple[dict[str, Any], ...] = (
@@ -91,6 +94,19 @@ async def test_filling_vectors_skips_points_that_have_changed(memory, points):
     changed = {name for name, state in state_of(points).items() if state != before[name]}
     assert {str(name) for name in changed} == {rows[0].id}
     assert points.payloads[next(iter(changed))] == before[next(iter(changed))][0]
+
+
+async def test_an_import_compares_the_memories_of_each_agent(memory):
+    """Qdrant has no list of agents: any alias may own a point."""
+    rows = [row_of(await create(memory, Draft("plan", f"of {agent}", agent=agent))) for agent in ("ada", "default")]
+    rows.append(replace(rows[0], id="", values={**rows[0].values, "id": ""}, agent="bob"))
+
+    async def batches(to_notes: bool) -> AsyncIterator[Sequence[Row]]:
+        yield rows
+
+    comparison = await Comparison.prepare(Incoming(batches), memory, datetime.now(UTC))
+    found = [one async for batch in comparison.batches() for one in batch]
+    assert [(one.state, one.stored.agent) for one in found] == [("same", "ada"), ("same", "default"), ("new", "bob")]
 
 
 async def test_each_agent_has_its_own_keys_in_qdrant(memory, points):

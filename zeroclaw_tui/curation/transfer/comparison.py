@@ -156,7 +156,7 @@ class Comparison:
     """One reading of incoming memories: completes them for a store, and compares them with it.
 
     `agents` are the aliases in the store, `vectors` the facts about its vectors. `is_empty` says that it has no
-    memories. `with_vectors` also compares vectors.
+    memories. `with_vectors` also compares vectors. `has_agent_list` is False where any alias may own memories (Qdrant).
     """
 
     incoming: Incoming
@@ -166,6 +166,7 @@ class Comparison:
     now: str
     is_empty: bool
     with_vectors: bool
+    has_agent_list: bool
     counts: Counter[State] = field(default_factory=Counter)
     _seen: dict[int, int] = field(default_factory=dict)
     """Hashes of the contents read so far, by the hash of agent and key."""
@@ -189,7 +190,8 @@ class Comparison:
         agents = set(facts.get("agents") or ()) if has_agents else set()
         is_empty = not exists or await memory.count() == 0
         vectors = KnownVectors.from_facts(facts)
-        found = cls(incoming, memory, agents, vectors, now.isoformat(), is_empty, with_vectors)
+        has_list = not exists or "agents" in facts
+        found = cls(incoming, memory, agents, vectors, now.isoformat(), is_empty, with_vectors, has_list)
         if has_lines and not is_empty:
             lines = await memory.rows(Query(ROWS))
             found._lines.update((row.agent, in_one_line(row.entry().content)) for row in lines)
@@ -318,7 +320,8 @@ class Comparison:
 
     def _usual_owner(self, agent: str | None) -> str | None:
         """Return the owner for an agent of the source; None if a file does not determine one of several."""
-        if agent is not None and (agent in (*self.agents, self.incoming.owner) or not self.incoming.is_file):
+        takes_agent = not (self.incoming.is_file and self.has_agent_list)
+        if agent is not None and (takes_agent or agent in (*self.agents, self.incoming.owner)):
             return agent
         if DEFAULT_AGENT in self.agents or not self.agents:
             return DEFAULT_AGENT
