@@ -90,6 +90,11 @@ class TableWriter(RowWriter):
     reset: Mapping[str, Value] = MappingProxyType({})
     """The values to which a draft that replaces a memory resets columns it does not set."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.planned_agents: dict[str, str] = {}
+        """The aliases by id of the agents that a dry run would add."""
+
     @abstractmethod
     def later_than(self, stored: str) -> str:
         """The current time in the store's format, later than the stored one."""
@@ -261,6 +266,8 @@ class TableWriter(RowWriter):
         row = change.after if isinstance(change.after, Row) else change.before
         assert isinstance(row, Row), "rows of other tables are known whole"
         if dry_run:
+            if row.table == AGENTS and change.after is not None and row.agent not in self.agents.values():
+                self.planned_agents[row.id] = self.agents[row.id] = row.agent or row.id
             return None
         before: Row | None = row
         after: Row | None = row

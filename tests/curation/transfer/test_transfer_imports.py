@@ -23,7 +23,7 @@ from transfer_world import EVERYTHING, exported, imported, opened
 
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.changes import undo
+from zeroclaw_tui.curation.changes import redo, undo
 from zeroclaw_tui.curation.export import export_file
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
@@ -244,6 +244,9 @@ async def test_memories_imported_for_an_agent_without_any_do_not_replace_those_o
         plan = await plan_import(Target.of(library), file, agent="ada")
         assert (plan.new, plan.taken) == (1, 0)
         await import_memories(Target.of(library), plan, "overwrite")
+        # The undo removes the agent too; the preview of the redo must not see its memory as another one of default.
+        await undo(library)
+        await redo(library)
         entries = await library.memory.list()
     assert {(entry.agent, entry.content) for entry in entries} == {("default", "A"), ("ada", "A of ada")}
 

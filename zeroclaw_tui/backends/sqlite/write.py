@@ -158,7 +158,7 @@ class SqliteWriter(TableWriter):
 
     def read_current_schema(self) -> None:
         """Read the current schema and agents; outside of `transaction` only for reading. Raises SchemaChanged."""
-        self.agents = aliases_of(self.connection)
+        self.agents = aliases_of(self.connection) | self.planned_agents
         self.memories = RawTable(self.connection, self.agents)
         self.columns = {*self.memories.columns}
         self._rows_read = 0
