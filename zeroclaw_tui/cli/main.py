@@ -7,6 +7,7 @@ import gc
 import io
 import os
 import sys
+from _thread import allocate_lock
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ _RARELY_USED = (
     "pickle",
 )  # fmt: skip
 """Modules that asyncio, pathlib, NumPy and our own modules import, a third of their cost, and few commands use."""
+_stand_ins_lock = allocate_lock()
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _CANNOT_BE_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -210,8 +212,10 @@ def _import_at_use(name: str) -> None:
         # The import system itself reads __spec__ and __path__ of every module.
         if wanted.startswith("__"):
             raise AttributeError(wanted)
-        if sys.modules.get(name) is stand_in:
-            del sys.modules[name]
+        # Of several threads only one may remove it: the others would remove the real module.
+        with _stand_ins_lock:
+            if sys.modules.get(name) is stand_in:
+                del sys.modules[name]
         return getattr(import_module(name), wanted)
 
     stand_in.__getattr__ = attribute  # type: ignore[method-assign]
