@@ -74,11 +74,6 @@ async def find_by_prefix(library: Library, prefix: str, agents: Sequence[str]) -
     return [entry for entry in entries if not agents or entry.agent in agents]
 
 
-def unique_name(entry: MemoryEntry) -> str:
-    """The unique name of a memory: its handle if that is a text, because files of agents can share ids."""
-    return entry.handle if isinstance(entry.handle, str) and entry.handle else entry.id
-
-
 def not_found(key: str | None, id: str | None, hint: str = _HOW_TO_FIND) -> NotFound:
     """The error for a missing memory."""
     from zeroclaw_tui.cli.output import in_one_line

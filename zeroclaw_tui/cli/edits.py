@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli import options, output, plans
-from zeroclaw_tui.cli.chosen import find_one, not_found, unique_name
+from zeroclaw_tui.cli.chosen import find_one, not_found
 from zeroclaw_tui.cli.entries import find_like_zeroclaw
 from zeroclaw_tui.cli.options import one_of, option
 from zeroclaw_tui.cli.output import in_one_line
@@ -123,10 +123,10 @@ async def edit(library: Library, args: argparse.Namespace) -> int:
         # In Markdown a key that was stored is in the line itself, and stays there.
         is_in_line = args.key not in (None, entry.key)
         changes["content"] = f"{note_line(args.key, '')} {content}" if is_in_line else content
-    before = await row_with_id(library.memory, unique_name(entry))
+    before = await row_with_id(library.memory, entry.id)
     if before is None:
         raise not_found(args.key, args.id)
-    outcome = await edit_memory(library, unique_name(entry), Edit(changes), before.fingerprint)
+    outcome = await edit_memory(library, entry.id, Edit(changes), before.fingerprint)
     return await _print_edit(library, args, before, outcome)
 
 

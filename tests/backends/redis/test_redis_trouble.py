@@ -97,10 +97,12 @@ def test_the_url_in_config_toml_opens_it(server, tmp_path):
     stored = command("store", "lang", "User prefers Rust", "--category", "core")
     assert stored.returncode == 0, stored.stderr
     assert json.loads(command("get", "lang", "--json").stdout)["content"] == "User prefers Rust"
+    edited = command("edit", "lang", "--content", "User prefers Zig")
+    assert edited.returncode == 0, edited.stderr
     health = command("health", "--json")
     document = json.loads(health.stdout)
     assert document["ok"]
     assert "ZeroClaw itself would use markdown" in document["chosen"]
-    for shown in (health, command("list")):
+    for shown in (health, edited, command("list")):
         assert PASSWORD not in shown.stdout + shown.stderr
         assert "has the key redis" not in shown.stdout + shown.stderr
