@@ -168,7 +168,7 @@ class Memory(ABC):
         """Load all memories, for the methods that this store does not implement itself."""
         from zeroclaw_tui.backends.loaded import Loaded
 
-        return Loaded(require_unique_ids(await self.list(), self.name), backend=self.name)
+        return Loaded(require_unique_ids([*await self.list()], self.name), backend=self.name)
 
     async def _rows_of(self, entries: Sequence[MemoryEntry]) -> Sequence[Row]:
         """Get the rows of loaded memories exactly as stored."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.scoring.profiles import Trial
 
 Scan = Callable[[RowVisitor, MemoryFilter], Awaitable[None]]
-_OPTIONAL_FIELDS = ("session_id", "namespace", "importance", "pinned", "superseded_by", "kind")
+_OPTIONAL_FIELDS = ("content", "category", "session_id", "namespace", "importance", "pinned", "superseded_by", "kind")
 """Fields that may be lost when writing through the trait."""
 
 
@@ -156,14 +156,17 @@ class TraitWriter(RowWriter):
         else:
             for entry in entries:
                 await self._store.store(entry.key, entry.content, entry.category, entry.session_id)
-        for change in changes:
-            if change.before is not None and change.before.key not in new:
-                await self._store.forget(change.before.key)
-        written = {row.key: row for row in await self.read((), [(None, key) for key in new])} if new else {}
+        old = {change.before.key: change.before for change in changes if change.before is not None}
+        removed = [key for key in old if key not in new]
+        for key in removed:
+            await self._store.forget(key)
+        written = {row.key: row for row in await self.read((), [(None, key) for key in (*new, *removed)])}
         for key, row in new.items():
-            if key not in written:
+            if key not in written or (written[key] == old.get(key) and not self.same(written[key], row)):
                 raise Refused(f"{self._store.name} accepted the memory {key!r}, but does not have it.")
             self.notes |= dict.fromkeys(self._losses(row, written[key]))
+        for key in written.keys() - new.keys():
+            raise Refused(f"{self._store.name} accepted the deletion of {key!r}, but still has it.")
         return written
 
     def _losses(self, wanted: Row, got: Row) -> list[str]:
@@ -171,7 +174,7 @@ class TraitWriter(RowWriter):
         lost = [name for name in _OPTIONAL_FIELDS if wanted.values.get(name) not in (None, got.values.get(name))]
         lost += ["agent"] if wanted.agent not in (None, got.agent) else []
         why_not, taker = self._store.why_not, self._store.name
-        sentences = [why_not_field(why_not, name) or f"{taker} did not store the {name}." for name in lost]
+        sentences = [why_not_field(why_not, name) or f"{taker} did not store the {name} as given." for name in lost]
         created = wanted.values.get("created_at")
         if created and created != got.values.get("created_at"):
             sentences.append("It was stored again, so its id and its times are new.")

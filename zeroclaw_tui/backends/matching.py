@@ -171,7 +171,12 @@ class TextSearch:
 
 
 def require_unique_ids(entries: Sequence[MemoryEntry], backend: str) -> Sequence[MemoryEntry]:
-    """Return the memories. Raises Unreadable if two of them have the same id or handle."""
+    """Return the memories. Raises Unreadable if two of them have the same id or handle, or a field is not a text."""
+    for name in ("id", "key", "content", "category", "timestamp"):
+        if not all(isinstance(getattr(entry, name, None), str) for entry in entries):
+            raise Unreadable(
+                f"The backend {backend} gives a memory whose {name} is not a text.", hint="Report it to its author."
+            )
     for name in ("id", "handle"):
         counts = Counter(getattr(entry, name) for entry in entries)
         value, count = counts.most_common(1)[0] if counts else ("", 1)

@@ -17,9 +17,11 @@ To write your own backend, subclass Memory in your own package:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zeroclaw_tui.memory.errors import InspectorError, Refused
+from zeroclaw_tui.memory.errors import InspectorError, Refused, SearchInterrupted
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 
 if TYPE_CHECKING:
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 GROUP = "zeroclaw_tui.backends"
+_CALLED = (
+    *("store", "recall", "get", "list", "forget", "count", "health_check"),
+    *("open", "close", "store_batch", "get_batch"),
+)
 
 
 class Plugin(NamedTuple):
@@ -40,7 +46,7 @@ class Plugin(NamedTuple):
     entry_point: EntryPoint
 
     def create(self, config: MemoryConfig) -> Memory:
-        """Create the store of a config without opening it. Raises Refused if the plug-in is broken."""
+        """Create the store of a config without opening it. Raises Refused if the plug-in is broken, also later."""
         backend = self._load()
         try:
             memory = backend.from_config(config)
@@ -52,7 +58,24 @@ class Plugin(NamedTuple):
             raise
         except Exception as error:
             raise self._broken(f"cannot be created: {_describe(error)}") from error
+        for name in _CALLED:
+            if (method := getattr(memory, name, None)) is not None:
+                setattr(memory, name, self._guarded(name, method))
         return memory
+
+    def _guarded(self, name: str, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        """Wrap a method so that its unexpected errors are raised as Refused, with the name of the package."""
+
+        @wraps(method)
+        async def call(*args: Any, **options: Any) -> Any:
+            try:
+                return await method(*args, **options)
+            except (InspectorError, SearchInterrupted):
+                raise
+            except (Exception, SystemExit) as error:
+                raise self._broken(f"failed in {name}: {_describe(error)}") from error
+
+        return call
 
     def _load(self) -> type[Memory]:
         from zeroclaw_tui.backends.base import Memory

@@ -246,7 +246,9 @@ class RedisMemory(ReloadedMemory[Loaded]):
         except (exceptions.ResponseError, exceptions.AuthenticationError, exceptions.BusyLoadingError) as error:
             is_of_writing = isinstance(error, exceptions.ReadOnlyError | exceptions.OutOfMemoryError)
             kind = Refused if is_of_writing else NotReachable
-            answer = cut(one_line(str(error)), _MAX_ANSWER_LENGTH)
+            # In a transaction the driver prepends the command, with the memory in it.
+            answer = str(error).rpartition(" caused error: ")[2].strip("()'\",. ")
+            answer = cut(one_line(answer), _MAX_ANSWER_LENGTH)
             raise kind(f"Redis at {self._server} refuses: {answer}.", hint="Check URL, user and server.") from None
         except (exceptions.RedisError, OSError):
             raise NotReachable(

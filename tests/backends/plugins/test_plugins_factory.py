@@ -9,6 +9,7 @@ from support.memories import Refused
 from support.places import Install, MemoryConfig, load_config
 
 from zeroclaw_tui.backends.factory import create_memory, plugin_names
+from zeroclaw_tui.memory.query import ENTRIES, Query
 
 VERBS = ("store", "recall", "get", "list", "forget", "count", "health_check")
 WHOLE = (
@@ -80,3 +81,14 @@ def test_a_plug_in_receives_its_settings_from_config_toml(installed, tmp_path):
     (tmp_path / "config.toml").write_text('[memory]\nbackend = "box"\n[storage.box]\nshelf = "top"\nlid = 7\n')
     install = Install(tmp_path, tmp_path / "workspace", tmp_path / "brain.db", "workspace", "a test", tmp_path)
     assert create_memory(load_config(install, {})).about.location == "top 7"
+
+
+async def test_an_error_of_a_plug_in_is_reported_with_its_package(installed, tmp_path):
+    raises = "    async def list(self, *parts, **named): raise ValueError('no password=hunter2')\n"
+    exits = "    async def count(self): raise SystemExit(7)\n"
+    installed("box", "box_fails:Box", module=f"{WHOLE}{raises}{exits}")
+    memory = create_memory(config_of(tmp_path, "box"))
+    with pytest.raises(Refused, match=r"^The backend 'box' of the package shoe-box 1.2 failed in list: ValueError: no"):
+        await memory.rows(Query(ENTRIES))
+    with pytest.raises(Refused, match="failed in count: SystemExit: 7"):
+        await memory.count()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from support.memories import Draft, MemoryEntry
+import pytest
+from support.edits import edited
+from support.memories import Draft, MemoryEntry, Refused, Unreadable
 from support.recalls import recalled
 from support.shoe_box import ShoeBox
 
-from zeroclaw_tui.testing.tools import fill, numbered
+from zeroclaw_tui.memory.query import ENTRIES, VERSIONS, Query
+from zeroclaw_tui.testing.tools import JournalRecorder, delete, fill, numbered
 
 
 class BatchBox(ShoeBox):
@@ -54,3 +57,36 @@ async def test_many_memories_are_stored_with_the_batch_method():
     assert memory.batches == [250, 50]
     stored = await memory.get("with a session")
     assert stored.session_id == "s1"
+
+
+class IdleBox(ShoeBox):
+    """Ignores all writes, without an error."""
+
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None: ...
+
+    async def forget(self, key: str) -> bool:
+        return False
+
+
+async def test_a_write_that_a_store_ignores_is_an_error():
+    memory = IdleBox()
+    await ShoeBox.store(memory, "pet", "cat", "core")
+    with pytest.raises(Refused, match="accepted the memory 'pet', but does not have it"):
+        await edited(memory, "id of pet", JournalRecorder(), content="dog")
+    with pytest.raises(Refused, match="accepted the deletion of 'pet', but still has it"):
+        await delete(memory, await memory.rows(Query(VERSIONS)))
+
+
+async def test_a_list_may_be_a_generator_and_a_field_that_is_no_text_is_named(monkeypatch):
+    memory = ShoeBox()
+    await memory.store("pet", "cat", "core")
+    entries = await memory.list()
+
+    async def generate(*_: object) -> object:
+        return (entry for entry in entries)
+
+    monkeypatch.setattr(memory, "list", generate)
+    assert [entry.key for entry in await memory.rows(Query(ENTRIES))] == ["pet"]
+    entries = [MemoryEntry("1", "pet", None, "core", "2026-01-01T00:00:00Z", size=1)]
+    with pytest.raises(Unreadable, match="a memory whose content is not a text"):
+        await memory.rows(Query(ENTRIES))

@@ -75,12 +75,13 @@ def test_a_location_shows_no_password():
 
 
 async def test_a_user_without_write_permission_is_reported(memory, server):
-    server.say(f"ACL SETUSER looker on >{WRONG} ~memory:* +@read +ping +client +info")
+    server.say(f"ACL SETUSER looker on >{WRONG} ~memory:* +@read +@transaction +ping +client +info")
     await memory.store("a", "b", "core")
     limited = RedisMemory(f"redis://looker:{WRONG}@{server.host}:{server.port}/0")
     await limited.open()
     assert [entry.content for entry in await limited.list()] == ["b"]
-    assert "no permissions" in await error_of(create(limited, Draft("c", "d")))
+    message = await error_of(create(limited, Draft("c", "d")))
+    assert message.endswith("refuses: this user has no permissions to run the 'set' command.")
     await limited.close()
     server.say("ACL SETUSER looker -info")
     assert "no permissions" in await error_of(limited.open())
