@@ -181,6 +181,13 @@ def test_a_file_of_no_known_tool_is_refused_with_a_sentence(tmp_path, name, data
     assert failure.value.hint
 
 
+@pytest.mark.parametrize("name", ["mem0", "rmem"])
+def test_a_file_that_was_cut_off_is_not_empty(tmp_path, name):
+    (tmp_path / "x.json").write_bytes((DATA / "formats" / f"{name}.json").read_bytes()[:-9])
+    with pytest.raises(UsageError, match="x.json is not readable JSON"):
+        _read(tmp_path / "x.json", name)
+
+
 def test_zeroclaws_own_files_are_not_a_foreign_format(tmp_path):
     days = "# Daily Log — 2026-03-01\n\n- **k**: v\n"
     _written(tmp_path / "seeded", MEMORY="# MEMORY.md\n\n## Facts\n- none yet\n", USER="# USER\n- Mila\n")

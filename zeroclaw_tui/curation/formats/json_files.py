@@ -42,7 +42,7 @@ _CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
 
 def sniff_mem0(source: Source) -> bool:
     """Recognise the fields of mem0's memories."""
-    return any(rows.text_at(record, "memory") and record.keys() & _OF_MEM0 for record in _records(source, "results"))
+    return any(rows.text_at(record, "memory") and record.keys() & _OF_MEM0 for record in _sniffed(source, "results"))
 
 
 def read_mem0(source: Source, lost: Counter[str]) -> Iterator[Row]:
@@ -62,7 +62,7 @@ def read_mem0(source: Source, lost: Counter[str]) -> Iterator[Row]:
 
 def sniff_rmem(source: Source) -> bool:
     """Recognise the fields of R-Mem's memories."""
-    records = _records(source, "data")
+    records = _sniffed(source, "data")
     return bool(records) and all(record.keys() >= _OF_RMEM for record in records)
 
 
@@ -91,18 +91,25 @@ def _row(tool: str, record: Mapping[str, Any], content: str, category: str | Non
 
 
 def _records(source: Source, name: str) -> list[dict[str, Any]]:
-    """The objects of a list, or of the list with this name in a document, fields in lower case; {} for non-objects."""
-    if source.is_folder or source.head().lstrip()[:1] not in (b"{", b"["):
-        return []
-    try:
-        document = source.document()
-    except UsageError:
-        return []
+    """The objects of a list, or of the list with this name in a document, fields in lower case; {} for non-objects.
+
+    Raises UsageError for invalid JSON.
+    """
+    document = source.document()
     items = document.get(name) if isinstance(document, dict) else document
     return [
         {_CAPITAL.sub(r"_\1", name).lower(): value for name, value in item.items()} if isinstance(item, dict) else {}
         for item in (items if isinstance(items, list) else [])
     ]
+
+
+def _sniffed(source: Source, name: str) -> list[dict[str, Any]]:
+    """The same objects; [] for a file that is no JSON, and for a folder."""
+    if source.is_folder or source.head().lstrip()[:1] not in (b"{", b"["):
+        return []
+    with suppress(UsageError):
+        return _records(source, name)
+    return []
 
 
 def sniff_mcp(source: Source) -> bool:

@@ -88,7 +88,7 @@ class Source:
         try:
             with raw_descriptor(path, _OPEN_ONLY_FILES) as descriptor:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    raise Unreadable(f"{one_line(path.name)} is not a regular file.", hint="Import it again.")
+                    raise Unreadable(f"{one_line(path.name)} is not a regular file.", hint="Name a file of memories.")
                 with os.fdopen(descriptor, "rb", buffering=1 << 20, closefd=False) as reader:
                     yield reader
         except OSError as error:
