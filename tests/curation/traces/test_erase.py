@@ -176,6 +176,19 @@ async def test_copies_of_a_named_store_are_erased_too(alone, tmp_path):
     assert not copies[0].exists() or rows(copies[0], "SELECT count(*) FROM memories") == [len(OTHERS)]
 
 
+async def test_backups_by_editors_are_erased_too(alone):
+    names = ("MEMORY.md~", "#MEMORY.md#", "memory/2026-03-01.md.orig", "sessions/a.jsonl.bak")
+    files = [alone.write(name, f"{TEXT}\n") for name in names]
+    files.append(Path(shutil.copy(alone.database, alone.root / "memory" / "brain-old.db")))
+    swap = alone.write(".MEMORY.md.swp", f"b0VIM\0{TEXT}\0")
+    async with alone.opened() as library:
+        plan = await _plan(library)
+        assert {place.place for place in plan.to_erase} >= set(map(str, files))
+        report = await erase_texts(library, plan)
+    assert [place.place for place in report.left] == [str(swap)]
+    assert bytes_left(alone.root) == [".MEMORY.md.swp: UTF-8"]
+
+
 async def test_in_notes_only_the_marked_line_is_erased(tmp_path):
     notes = tmp_path / "MEMORY.md"
     head = "# Long-Term Memory\n"

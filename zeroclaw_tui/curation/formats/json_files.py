@@ -105,10 +105,9 @@ def _records(source: Source, name: str) -> list[dict[str, Any]]:
 
 def _sniffed(source: Source, name: str) -> list[dict[str, Any]]:
     """The same objects; [] for a file that is no JSON, and for a folder."""
-    if source.is_folder or source.head().lstrip()[:1] not in (b"{", b"["):
-        return []
     with suppress(UsageError):
-        return _records(source, name)
+        if not source.is_folder and source.head().lstrip()[:1] in (b"{", b"["):
+            return _records(source, name)
     return []
 
 
@@ -132,9 +131,8 @@ def read_mcp(source: Source, lost: Counter[str]) -> Iterator[Row]:
             for text in record["observations"]:
                 if isinstance(text, str) and text.strip():
                     content = f"{record['name']}: {text}"
-                    yield rows.memory_row(
-                        rows.titled_key("mcp", record["name"], content), content, rows.text_at(record, "entityType")
-                    )
+                    key = rows.titled_key("mcp", record["name"], content)
+                    yield rows.memory_row(key, content, rows.text_at(record, "entityType"))
                 else:
                     lost[rows.EMPTY] += 1
         else:

@@ -139,7 +139,7 @@ PLACES: tuple[Place, ...] = (
           "ZeroClaw never deletes this directory of a deleted agent: delete it if you do not need it."),
     Place("security log", "config", ("audit.log*", "audit.*.log"), "lines",
           _CHAIN, stays=_CHAIN),
-    Place("service log", "config", ("logs/*.log",), "anything",
+    Place("service log", "config", ("logs/*",), "anything",
           "This is what the service printed: empty the file while ZeroClaw is stopped."),
     Place("audit", "memory", ("audit.db",), "rows", _AUDITED, can_clean=True, columns={"memory_audit": ("metadata",)}),
     Place("response cache", "memory", ("response_cache.db",), "rows", _ANSWERS),
@@ -154,7 +154,10 @@ PLACES: tuple[Place, ...] = (
     Place("config", "config", ("config.toml", ".secret_key"), "anything", stays=_CONFIG, erase_only=True),
     Place("config backup", "own", ("backups/*.toml",), "anything", erase_only=True),
     Place("own copy", "own", ("/",), "anything", erase_only=True),
-    Place("config backup", "config", ("config.toml.*", ".config.toml.*"), "anything", erase_only=True),
+    Place("config backup", "config", ("config.toml?*", ".config.toml.*"), "anything", erase_only=True),
+    # Made by editors and by hand, such as MEMORY.md~, .MEMORY.md.swp and brain-old.db.
+    Place("backup", "folder", ("*.md?*", "memory/*.md?*", "memory/*.db*", "sessions/*.jsonl?*"), "anything",
+          erase_only=True),
     # lucid-memory 0.6.5 stores ZeroClaw's memories here: memory.db, and a database per client or profile.
     Place("lucid", "lucid", ("/",), "anything", stays="lucid has no delete command: stop lucid, then edit this file.",
           erase_only=True),
