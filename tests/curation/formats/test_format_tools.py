@@ -184,7 +184,7 @@ def test_a_file_of_no_known_tool_is_refused_with_a_sentence(tmp_path, name, data
 @pytest.mark.parametrize("name", ["mem0", "rmem"])
 def test_a_file_that_was_cut_off_is_not_empty(tmp_path, name):
     (tmp_path / "x.json").write_bytes((DATA / "formats" / f"{name}.json").read_bytes()[:-9])
-    with pytest.raises(UsageError, match="x.json is not readable JSON"):
+    with pytest.raises(UsageError, match="is not readable JSON"):
         _read(tmp_path / "x.json", name)
 
 
