@@ -216,8 +216,10 @@ def test_results_without_vectors_are_marked_as_not_the_agents(memory: Command, i
         config.write("embedding_provider = 'custom:http://127.0.0.1:1'\nembedding_dimensions = 3\n")
     answer = memory("test", tests, *AS_OF)
     assert answer.code == 3
-    assert "Some tests ran without vectors, so these results are not what the agent gets." in answer.err
-    assert " would be injected by the cli rule\n" in memory("recall", "Rust").out
+    assert "Some tests ran by keywords alone, because the agent gets nothing without vectors." in answer.err
+    recall = memory("recall", "Rust").out
+    assert recall.endswith("\nZeroClaw's own recall fails without the message's vector, so the agent gets nothing.\n")
+    assert "injected" not in recall
     assert memory("reindex", "--yes").out.startswith("✗ 0 memories of 9 ")
 
 

@@ -68,11 +68,17 @@ def test_a_broken_endpoint_still_returns_the_keyword_hits(folder, endpoint, serv
     service.trouble = lambda texts: (500, b"oops", {"Retry-After": "0"})
     done = ran(configured(folder, endpoint.base), "recall", "tea", "--json")
     assert KEY not in done.stdout + done.stderr
-    assert {found["key"] for found in json.loads(done.stdout)["results"]} == {"row0", "row1"}
+    results = json.loads(done.stdout)["results"]
+    assert {(found["key"], found["injected"]) for found in results} == {("row0", False), ("row1", False)}
     assert "has an internal error (HTTP 500), asked 3 times. Keyword hits only." in done.stderr
     (note,) = json.loads(done.stdout)["notes"]
     assert done.stderr == f"zeroclaw: {note}\n"
     assert len(service.asked) == 3
+    explained = json.loads(ran(folder, "explain", "row0", "--query", "tea", "--json").stdout)
+    assert (explained["injected"], explained["stopped_at"], explained["of"]) == (False, "recall", 0)
+    why = "ZeroClaw's own recall fails without the message's vector, so the agent gets nothing."
+    assert explained["verdict"] == f"It is not in the prompt: {why}"
+    assert results[0]["not_injected_because"] == why
 
 
 def test_a_memory_is_stored_with_its_vector_and_without_one_if_the_endpoint_fails(folder, endpoint, service):

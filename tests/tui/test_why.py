@@ -211,7 +211,7 @@ async def test_the_prompt_is_shown_as_sent_and_copied_exactly(kitchen: DiskInsta
         assert screen.app.clipboard.endswith("[/Memory context]\n\n")
         assert len(screen.app.clipboard) == 243
         await screen.press("slash", "=zebra", "enter", shows="Nothing is put before “zebra”")
-        screen.shows("Without the message's vector ZeroClaw's own recall fails, and the agent gets nothing.")
+        screen.shows("ZeroClaw's own recall fails without the message's vector, so the agent gets nothing.")
         screen.shows("w try other weights and thresholds")
         screen.shows("The endpoint does not know this message. Keyword hits only.")
         await screen.press("y", says="Nothing to copy here yet.")

@@ -147,9 +147,8 @@ def _recall_lines(result: RecallResult) -> Iterator[Line]:
         yield (Styled("withheld from the agent: ", YELLOW), one_line(scored.entry.key), f" ({scored.withheld})")
     if result.results and result.not_read_because is None:
         yield ()
-        # Notes below say why the agent gets nothing if the message has no vector.
-        would_be = "would be " if result.lacks_vector_because else ""
-        yield f"{result.injected} of {len(result.results)} {would_be}injected by the {result.request.rule} rule"
+        of_all = f"{result.injected} of {len(result.results)} injected by the {result.request.rule} rule"
+        yield of_all if result.lacks_vector_because is None else f"{result.results[0].not_injected_because}"
 
 
 def _recall_header(result: RecallResult) -> str:
@@ -188,9 +187,9 @@ def _recall_table(result: RecallResult) -> Iterator[Line]:
         yield line
         if scored.source not in (None, "active"):
             yield Styled(f"    from the {one_line(scored.source or '')}", DIM)
-        if result.not_read_because is None and scored.not_injected_because:
+        if scored.not_injected_because and not (result.not_read_because or result.lacks_vector_because):
             yield Styled(f"    not injected: {one_line(scored.not_injected_because)}", DIM)
-        elif scored.place is not None:
+        elif scored.injected and scored.place is not None:
             yield Styled(f"    injected: reranked to {_number(scored.reranked)}, place {scored.place}", DIM)
 
 

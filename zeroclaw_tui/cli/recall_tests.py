@@ -79,7 +79,7 @@ async def test(library: Library, args: argparse.Namespace) -> int:
     output.print_result(args, run.as_json(), _run_lines(run))
     print_notes(library, run.notes)
     if run.lacks_vectors:
-        output.note("zeroclaw: Some tests ran without vectors, so these results are not what the agent gets.")
+        output.note("zeroclaw: Some tests ran by keywords alone, because the agent gets nothing without vectors.")
         return errors.NOT_REACHABLE
     return errors.DONE if run.passed == len(run.results) else errors.REFUSED
 

@@ -19,7 +19,7 @@ from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
 from zeroclaw_tui.memory.query import ENTRIES, Query
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallResult, Rule, Stop
 from zeroclaw_tui.memory.text import distinct_numbers
-from zeroclaw_tui.scoring.answer import Answer, Record, StoreFacts, answer, is_same
+from zeroclaw_tui.scoring.answer import FAILS_WITHOUT_VECTOR, Answer, Record, StoreFacts, answer, is_same
 from zeroclaw_tui.scoring.decide import Decision, can_decide, decide, for_other_program, store_request
 from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT, context_block, pool_size
@@ -70,21 +70,11 @@ async def recall_steps(
 
 async def _recall(library: Library, trial: Trial, found: QueryVector) -> RecallResult:
     """Answer a recall with this query vector."""
-    about = library.memory.about
-    if about.program is not None:
+    if library.memory.about.program is not None:
         trial = for_other_program(trial)
     # Memories created later are left out; what moves up in their place may be behind the limits of the statements.
     gathered = await _gather(library, trial, found, deep=bool(trial.request.created_until))
-    result = _with_none_injected(await gathered.replay(trial), about.not_read_because)
-    return replace(result, not_read_because=about.not_read_because, program=about.program)
-
-
-def _with_none_injected(result: RecallResult, reason: str | None) -> RecallResult:
-    """Mark every memory as not injected, if there is a reason for it."""
-    if not reason:
-        return result
-    stop = Stop("recall", reason)
-    return replace(result, results=tuple(replace(scored, injected=False, stop=stop) for scored in result.results))
+    return await gathered.replay(trial)
 
 
 def with_as_of(trial: Trial) -> Trial:
@@ -176,7 +166,9 @@ class GatheredEvidence:
         """Record what each stage of the recall does with one memory, which has its whole content."""
         memory = self.library.memory
         no_vector = (self.library.why_no_vectors or "it is not available").removeprefix("keyword only: ").rstrip(".")
-        facts = StoreFacts(memory.name, memory.about.rule or OwnRule(), "sessions" not in memory.why_not, no_vector)
+        rule, has_sessions = memory.about.rule or OwnRule(), "sessions" not in memory.why_not
+        fails = self._vector_for(trial).has_failed and memory.about.program is None
+        facts = StoreFacts(memory.name, rule, has_sessions, no_vector, fails)
         return await asyncio.to_thread((await self._answer(trial)).record, entry, facts)
 
     async def _answer(self, trial: Trial) -> Answer:
@@ -201,22 +193,27 @@ class GatheredEvidence:
         """Answer the recall of a trial; rows that were not read yet are read from the store."""
         answered = await self._answer(trial)
         trial, settings = answered.decision.trial, answered.decision.trial.settings
-        vector = self._vector_for(trial)
+        vector, about = self._vector_for(trial), self.library.memory.about
+        results, none = answered.results, about.not_read_because or (FAILS_WITHOUT_VECTOR if vector.has_failed else "")
+        if none:
+            results = tuple(replace(scored, injected=False, stop=Stop("recall", none)) for scored in results)
         return RecallResult(
             request=trial.request,
             backend=self.library.memory.name,
-            location=self.library.memory.about.location,
+            location=about.location,
             profile=trial.profile.version,
             profile_source=self.source_of(trial),
             mode=answered.mode,
             weights=(settings.vector_weight, settings.keyword_weight),
             threshold=settings.threshold,
             scale=answered.scale,
-            results=answered.results,
+            results=results,
             withheld=answered.withheld,
             notes=self.notes_on(answered),
             lacks_vector_because=vector.note if vector.has_failed else None,
             pool=pool_size(trial) if trial.reranks else None,
+            not_read_because=about.not_read_because,
+            program=about.program,
         )
 
     def notes_on(self, answered: Answer) -> tuple[str, ...]:
@@ -311,7 +308,6 @@ def _advice_to_try(record: Record) -> Iterator[Advice]:
 
 # The prompt block
 
-_FAILS_WITHOUT_VECTOR = "Without the message's vector ZeroClaw's own recall fails, and the agent gets nothing."
 _REASONS = {
     "skip": "skipped as {rule}",
     "scanner": "withheld from the agent ({rule})",
@@ -365,7 +361,6 @@ async def prompt_for(library: Library, trial: Trial) -> Prompt:
     """Make the prompt block for the trial's message, as the agent gets it, for any layer."""
     request = replace(trial.request, layer="agent")
     result = await recall_memories(library, trial._replace(request=request))
-    result = _with_none_injected(result, result.lacks_vector_because and _FAILS_WITHOUT_VECTOR)
     text = context_block(result.results, trial.profile, request.rule)
     differs = not trial.profile.one_injection_rule
     return Prompt(text, request.rule, result, differs, None if text else _why_empty(result))
@@ -376,7 +371,7 @@ def _why_empty(result: RecallResult) -> str:
     if result.not_read_because is not None:
         return result.not_read_because
     if result.lacks_vector_because:
-        return _FAILS_WITHOUT_VECTOR
+        return FAILS_WITHOUT_VECTOR
     if not result.results and result.withheld:
         kinds = ", ".join(dict.fromkeys(scored.withheld or "" for scored in result.withheld))
         return f"Nothing was recalled for the agent: {len(result.withheld)} withheld from it ({kinds})."

@@ -37,15 +37,16 @@ if TYPE_CHECKING:
 
 StageName = (
     Literal["query", "candidates", "merge", "like", "recent", "rank", "limit", "scanner", "rerank", "threshold"]
-    | Literal["skip", "cap"]
+    | Literal["skip", "cap", "recall"]
     | FilterName
 )
 """The stages that can stop a memory on its way to the prompt.
 
 "candidates": no stage found it, or each ranked it below its first 2 x limit hits. "merge": below the limit of the fused
 list. "rank": a backend's own rule does not find it. "limit": below the limit of the recall. "rerank": a duplicate of a
-memory before it, or below the limit after the rerank stage.
+memory before it, or below the limit after the rerank stage. "recall": ZeroClaw's own recall fails.
 """
+FAILS_WITHOUT_VECTOR = "ZeroClaw's own recall fails without the message's vector, so the agent gets nothing."
 NoVector = Literal["no query vector", "mode", "no embedding", "other length", "not above 0", "out of scope"]
 
 
@@ -78,7 +79,7 @@ class Answer(NamedTuple):
         record.injected = len(injected)
         if judged is not None:
             record.rank = judged.rank
-            record.stopped_at = None if judged.stop is None or judged.stop.stage == "recall" else judged.stop.stage
+            record.stopped_at = None if judged.stop is None else judged.stop.stage
             record.place = injected.index(judged) + 1 if judged in injected else None
         elif record.program is None:
             score = record.fused_score
@@ -86,6 +87,8 @@ class Answer(NamedTuple):
                 score = None if record.like_rank is None else LIKE_SCORE
             kind = scan(entry.content, trial.settings.threat_scan) if passes_scanner(trial) else None
             record.judged_alone = judge([ScoredEntry(entry, 1, score, withheld=kind)], trial)[0]
+        if store.recall_fails:
+            record.stopped_at, record.place, record.injected = "recall", None, 0
         return record
 
 
@@ -150,13 +153,14 @@ def is_same(one: MemoryEntry, other: MemoryEntry) -> bool:
 class StoreFacts(NamedTuple):
     """The facts about the store that a record needs besides its evidence. `name` is the backend's.
 
-    `why_no_vector` is a short reason why the message has no vector.
+    `why_no_vector` is a short reason why the message has no vector; `recall_fails` says that ZeroClaw needs it.
     """
 
     name: str
     rule: OwnRule = OwnRule()
     has_sessions: bool = True
     why_no_vector: str = ""
+    recall_fails: bool = False
 
 
 class StagePlace(NamedTuple):

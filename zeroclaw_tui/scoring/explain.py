@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from zeroclaw_tui.memory.recall import UNLIMITED, Stop
 from zeroclaw_tui.memory.text import counted, cut, distinct_numbers, first_names, one_line
 from zeroclaw_tui.scoring import injection
-from zeroclaw_tui.scoring.answer import NoVector, Record, StageName, StagePlace
+from zeroclaw_tui.scoring.answer import FAILS_WITHOUT_VECTOR, NoVector, Record, StageName, StagePlace
 from zeroclaw_tui.scoring.evidence import DEFAULT_NAMESPACE, FILTERS, FilterName, WordShare
 from zeroclaw_tui.scoring.explanation import Explanation, Step, StepName
 from zeroclaw_tui.scoring.injection import HALF_LIFE_DAYS, MAX_CHARACTERS, MAX_ENTRIES, MAX_ENTRY_CHARACTERS
@@ -93,6 +93,8 @@ def _steps(record: Record) -> Iterator[Step]:
 
 def _stages(record: Record) -> tuple[StepName, ...]:
     """The stages of this recall."""
+    if record.store.recall_fails:
+        return ("words", "recall")
     if record.program is not None:
         return ("words", *FILTERS, "rank")
     to_prompt: tuple[StepName, ...] = ("scanner", "limit", "decay", "threshold", "skip", "cap", "prompt")
@@ -116,7 +118,7 @@ def _later_stops(record: Record) -> Iterator[Step]:
     if stopped_at is None:
         return
     yield from (_stopped(record, name) for name in record.excluded_by if name != stopped_at)
-    if candidate is None or record.program is not None:
+    if candidate is None or record.program is not None or record.store.recall_fails:
         return
     if candidate.withheld is not None and stopped_at != "scanner":
         yield _stopped(record, "scanner")
@@ -130,6 +132,8 @@ def _later_stops(record: Record) -> Iterator[Step]:
 def _remarks(record: Record) -> Iterator[str]:
     """Describe the scores that such a hit can reach in this scoring."""
     profile, settings = record.trial.profile, record.trial.settings
+    if record.store.recall_fails:
+        return
     if record.has_own_rule:
         if record.store.rule.threshold_meaning is not None:
             yield record.store.rule.threshold_meaning(profile, settings.threshold)
@@ -350,6 +354,8 @@ def _stopped(record: Record, stage: StageName, skip: Stop | None = None) -> Step
     match stage:
         case "query":
             words, helps = f"ZeroClaw {record.trial.profile.version} finds nothing for a blank message", _OTHER_VERSION
+        case "recall":
+            words, helps = FAILS_WITHOUT_VECTOR.removesuffix("."), _NO_HELP
         case "candidates":
             words, helps = _no_candidate(record)
         case "merge":
