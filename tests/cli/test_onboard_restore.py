@@ -87,7 +87,9 @@ def test_a_broken_config_can_be_restored_and_shows_no_secret(onboard: Command, c
     assert (shown.code, "The lines are not compared" in shown.out) == (0, True)
     assert onboard("--restore", "latest", "--yes").code == 0
     assert changed.read_text() == SECOND
-    assert onboard("--restore", "latest", "--yes").code == 0
+    changed.unlink()
+    shown = onboard("--restore", "latest", "--yes")
+    assert (shown.code, "/backups/config." in shown.out) == (0, True)
     assert "fal\n" in changed.read_text()
 
 

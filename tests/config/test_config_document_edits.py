@@ -10,6 +10,8 @@ import pytest
 from zeroclaw_tui.config.document import ConfigDocument
 
 TEXT = '# mine\n[memory]\nbackend   =  "sqlite"  # why\nauto_save = true\n\n# next\n[gateway]\nbackend = "other"\n'
+DEEP = ".".join("abcdefghijklmnopqrstuvwxyz")
+"""A table in which a comparison that doubles with each level takes a minute."""
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
@@ -37,6 +39,7 @@ def test_only_the_value_changes(line_end: str, mark: bytes, last: bool) -> None:
          '[storage]\nprovider . config.schema="z"\n'),
         ("[ memory . qdrant ] # c\nurl = 'x'\n", {"memory.qdrant.url": "y"},
          '[ memory . qdrant ] # c\nurl = "y"\n'),
+        (f"[{DEEP}]\na = 1\n", {f"{DEEP}.a": 2}, f"[{DEEP}]\na = 2\n"),
         ("[\"memory\".'qdrant']\n'url' = 'x'\n", {"memory.qdrant.url": "y"},
          "[\"memory\".'qdrant']\n'url' = \"y\"\n"),
         ('["mem\\u006fry"]\nn = 1\n', {"memory.n": 2}, '["mem\\u006fry"]\nn = 2\n'),
@@ -115,6 +118,8 @@ def test_a_new_key_is_added_to_its_section(edit: Any, text: str, changes: dict[s
         ("memory = {qdrant = {}}\n", {"memory.qdrant.url": "u"}, 'memory = {qdrant = { url = "u" }}\n'),
         ("memory = {qdrant.a = 1}\n", {"memory.qdrant.b": 2}, "memory = {qdrant.a = 1, qdrant.b = 2}\n"),
         ("[storage]\nprovider = {}\n", {"storage.provider.config.x": 1}, "[storage]\nprovider = { config.x = 1 }\n"),
+        ("memory = {} # {}\n", {"memory.b": 2}, "memory = { b = 2 } # {}\n"),
+        ("memory = {c = {}, d = {}}\n", {"memory.c.b": 2}, "memory = {c = { b = 2 }, d = {}}\n"),
         ("storage.provider = {a = '}'}\n", {"storage.provider.x": 1}, "storage.provider = {a = '}', x = 1}\n"),
     ],
 )

@@ -184,7 +184,7 @@ def _restore_backup(install: Install, config_file: Path, backup: Backup, args: a
 
     today, raw = read_config(config_file), read_backup(backup)
     document: dict[str, Any] = {"config_file": str(config_file), "restored": None, "backup": None}
-    shown, compared = _compare(today, raw, config_file)
+    shown, compared = _compare(today, raw, config_file, backup.path)
     document |= {**compared, "dry_run": args.dry_run}
     if today == raw:
         shown = [[("", f"{one_line(str(config_file))} already equals {backup.name}.")]]
@@ -208,16 +208,16 @@ def _restore_backup(install: Install, config_file: Path, backup: Backup, args: a
     return DONE
 
 
-def _compare(today: bytes | None, raw: bytes, config_file: Path) -> tuple[list[NamedLine], dict[str, Any]]:
+def _compare(today: bytes | None, raw: bytes, file: Path, backup: Path) -> tuple[list[NamedLine], dict[str, Any]]:
     """Describe what a restore changes, as lines and for JSON; a file that is not TOML is not compared."""
     from zeroclaw_tui.config.document import ConfigDocument
     from zeroclaw_tui.config.save import compare_configs
     from zeroclaw_tui.memory.errors import BrokenConfig
     from zeroclaw_tui.onboard.review import counted_lines, difference_lines, difference_text
 
-    title = ("title", one_line(str(config_file)))
+    title = ("title", one_line(str(file)))
     try:
-        before, after = (ConfigDocument.from_bytes(each or b"", config_file) for each in (today, raw))
+        before, after = ConfigDocument.from_bytes(today or b"", file), ConfigDocument.from_bytes(raw, backup)
     except BrokenConfig as problem:
         return [[title], [("", f"The lines are not compared: {problem.message}")]], {"lines": None, "diff": None}
     compared = compare_configs(before, after)

@@ -79,7 +79,7 @@ class ConfigDocument:
             after = checked_edit(self, edited_text(self.statements, wanted), wanted)
         except ValueError as error:
             raise _unsafe(wanted) from error
-        if _comparable(after.values) != _comparable(expected):
+        if repr(_comparable(after.values)) != repr(_comparable(expected)):
             raise _unsafe(wanted)
         return after
 
@@ -159,8 +159,8 @@ def _equals(current: Any, wanted: Any) -> bool:
     return type(current) is type(wanted) and repr(current) == repr(wanted)
 
 
-def _comparable(value: Any) -> str:
-    """Convert to a text that is equal only for equal values and types, including nan; the order of keys is ignored."""
+def _comparable(value: Any) -> Any:
+    """Sort the keys of all tables. Values with an equal repr then have equal values and types, including nan."""
     if isinstance(value, Mapping):
-        return repr(sorted((name, _comparable(inner)) for name, inner in value.items()))
-    return repr(value)
+        return tuple(sorted((name, _comparable(inner)) for name, inner in value.items()))
+    return value

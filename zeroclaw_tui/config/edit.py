@@ -37,20 +37,21 @@ def _set(line: Statement, path: KeyPath, value: Any) -> Statement:
     """Set a key in its statement, preserving spacing, comment and line end."""
     document: Any = tomlkit.parse(line.text)
     names = path[len(line.table) :]
-    table, inline, inline_depth = document, None, 0
-    for depth, name in enumerate(names[:-1], 1):
-        table = table.get(name) if table is not None else None
-        if isinstance(table, InlineTable):
-            inline, inline_depth = table, depth
+    table, outer, depth = document, document, 0
+    for number, name in enumerate(names[:-1], 1):
+        below = table.get(name) if table is not None else None
+        if isinstance(below, InlineTable):
+            outer, depth = table, number
+        table = below
     if table is not None and names[-1] in table:
         table[names[-1]] = tomlkit.value(value_text(value))
-        return line._replace(text=tomlkit.dumps(document))
-    # tomlkit adds a key to an inline table without the spaces around it.
-    assert inline is not None
-    before = inline.as_string()
-    added, inside = f"{key_text(names[inline_depth:])} = {value_text(value)}", before[1:-1].rstrip()
-    after = f"{{{inside}, {added}{before[1 + len(inside) :]}" if inside.strip() else f"{{ {added} }}"
-    return line._replace(text=after.join(line.text.rsplit(before, 1)))
+    else:
+        # tomlkit adds a key to an inline table without the spaces around it.
+        before = outer[names[depth - 1]].as_string()
+        added, inside = f"{key_text(names[depth:])} = {value_text(value)}", before[1:-1].rstrip()
+        after = f"{{{inside}, {added}{before[1 + len(inside) :]}" if inside.strip() else f"{{ {added} }}"
+        outer[names[depth - 1]] = tomlkit.value(after)
+    return line._replace(text=tomlkit.dumps(document))
 
 
 def _add(lines: list[Statement], path: KeyPath, value: str) -> None:

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from zeroclaw_tui.backends.factory import has_database, keeps_nothing
+from zeroclaw_tui.config.locations import command_at
 from zeroclaw_tui.config.schema import DAYS_BY_CATEGORY, SETTINGS
 from zeroclaw_tui.config.setting_names import BACKEND, variable_of
 from zeroclaw_tui.config.storage import read_variable
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.onboard.answers import (
+    AUTO_SAVE,
     BACKEND_TITLES,
     DB_URL,
     PROFILE_SETTINGS,
@@ -74,6 +76,9 @@ def _of_the_switch(answers: Answers, after: Mapping[str, Any], changed: frozense
     if followed and not answers.situation.is_new:
         values = ", ".join(f"{name.removeprefix('memory.')} = {str(after[name]).lower()}" for name in followed)
         yield f"Switching the backend also sets {values}."
+    if keeps_nothing(old) and answers.value(AUTO_SAVE) is False and AUTO_SAVE not in answers.given:
+        command = command_at(answers.situation.install, answers.situation.environ, "zeroclaw onboard")
+        yield f"Messages are not saved because auto_save stays false. To change that: `{command} --set auto_save=true`."
 
 
 def _of_retention(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:

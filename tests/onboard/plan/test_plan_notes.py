@@ -17,6 +17,7 @@ POSTGRES = (
     'purge_after_days = 365\n[storage.provider.config]\ndb_url = "postgres://h/d"\n'
 )
 THIRD = "schema_version = 3\n"
+NONE = '[memory]\nbackend = "none"\nauto_save = false\n'
 CHAT_DAYS = "memory.policy.retention_days_by_category.conversation"
 NOT_MOVED = "The memories in SQLite are not moved, and no longer recalled."
 OVERRIDES = "The environment variable {} is set and overrides"
@@ -52,6 +53,7 @@ WRITTEN = [
     Note(NOT_MOVED, memory="markdown", row={}),
     Note("The memories in SQLite are not moved", memory="none", row={}),
     Note("SQLite and Lucid share one database", memory="lucid", row={}),
+    Note("Messages are not saved because auto_save stays false.", memory="sqlite", config=NONE),
     Note(REINDEX, ("embedding_model=text-embedding-3-large",), row=VECTOR),
     Note(REINDEX, ("embedding_dimensions=768",), row=VECTOR),
     overridden("ZEROCLAW_STORAGE_PROVIDER", "markdown", memory="sqlite", config=POSTGRES),
@@ -68,6 +70,8 @@ NOT_WRITTEN = [
     Note("changes from", (f"{CHAT_DAYS}=60",)),
     Note("Qdrant stores", (*NEEDED["qdrant"], "embedding_provider=openai"), "qdrant"),
     Note("not moved", memory="markdown"),
+    Note("auto_save stays", ("auto_save=true",), "sqlite", NONE),
+    Note("auto_save stays", ("auto_save=false",), "sqlite", NONE),
     Note("reindex", ("embedding_model=text-embedding-3-large",)),
     Note(REINDEX, ("embedding_dimensions=1536",), row=VECTOR),
     Note(REINDEX, ("embedding_cache_size=5",), row=VECTOR),
