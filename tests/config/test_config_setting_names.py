@@ -200,6 +200,12 @@ def test_the_files_own_spelling_of_the_url_is_kept(spelling: str) -> None:
     assert written_value("storage.postgres.db_url", aliased, THIRD, "other") is None
 
 
+def test_a_key_of_memory_postgres_is_changed_there_if_zeroclaw_moves_it() -> None:
+    old = document("[memory.postgres]\ntable = 't'\n")
+    assert place_of("storage.postgres.table", old, FIRST._replace(is_modern=True)) == ("memory", "postgres", "table")
+    assert place_of("storage.postgres.table", old, FIRST) == ("storage", "provider", "config", "table")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [

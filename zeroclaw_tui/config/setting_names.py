@@ -197,7 +197,8 @@ def _wrong(setting: Setting, found: str) -> UsageError:
 def place_of(name: str, document: ConfigDocument, target: Target, alias: str = DEFAULT_ALIAS) -> KeyPath:
     """Find the path of a setting in this file, existing or not.
 
-    ZeroClaw >= 0.8.0 reads the old paths as the alias `default`, so a value that is only there is changed there.
+    ZeroClaw >= 0.8.0 reads the old paths as the alias `default`, so a value that is only there is changed there; so is
+    one of `[memory.postgres]`, all of whose keys it moves.
     """
     section, kind, *rest = name.split(".")
     if section == "memory":
@@ -206,6 +207,9 @@ def place_of(name: str, document: ConfigDocument, target: Target, alias: str = D
     if not SETTINGS[name].old_key:
         return aliased
     old = _spelled(document, tuple(SETTINGS[name].old_key.split(".")))
+    moved = _spelled(document, ("memory", "postgres", *rest))
+    if target.is_modern and kind == "postgres" and document.has(moved):
+        old = moved
     if not target.has_aliases:
         return old
     is_moved = target.schema < NEWEST_SCHEMA and alias == DEFAULT_ALIAS

@@ -130,9 +130,9 @@ def _of_postgres(answers: Answers, after: Mapping[str, Any], changed: frozenset[
 
 
 def _of_the_environment(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
-    """The variables that override written settings."""
+    """The variables that override written settings, and answers that the file has already."""
     situation = answers.situation
-    for name in sorted(changed & set(SETTINGS)):
+    for name in sorted((changed & set(SETTINGS)) | set(answers.given)):
         variable = variable_of(name, situation.target, answers.alias())
         fills = SETTINGS[name].variable_fills and not situation.target.is_modern
         if variable and not fills and read_variable(situation.environ, variable):

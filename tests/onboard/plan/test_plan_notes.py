@@ -57,6 +57,7 @@ WRITTEN = [
     Note(REINDEX, ("embedding_model=text-embedding-3-large",), row=VECTOR),
     Note(REINDEX, ("embedding_dimensions=768",), row=VECTOR),
     overridden("ZEROCLAW_STORAGE_PROVIDER", "markdown", memory="sqlite", config=POSTGRES),
+    overridden("ZEROCLAW_STORAGE_PROVIDER", "markdown", memory="sqlite"),
     overridden("ZEROCLAW_STORAGE_DB_URL", "postgres://x/y", "db_url=postgres://h/e", config=POSTGRES),
     overridden("QDRANT_COLLECTION", "mine", "storage.qdrant.collection=other", *NEEDED["qdrant"], memory="qdrant"),
     overridden("ZEROCLAW_memory__vector_weight", "0.1", "vector_weight=0.5", config=THIRD + SQLITE),
