@@ -50,6 +50,16 @@ async def test_a_hanging_program_is_killed_with_its_children(tmp_path):
         wait_for_end(number)
 
 
+async def test_a_program_that_never_stops_printing_is_killed(tmp_path):
+    program = script(tmp_path / "lucid", "#!/bin/sh\nyes\n")
+    assert (await failure_of(program, milliseconds=300)).endswith("lucid did not answer within 300 ms.")
+
+
+async def test_only_the_first_megabyte_of_an_output_is_read(tmp_path):
+    program = script(tmp_path / "lucid", "#!/bin/sh\nyes | head -c 3000000\n")
+    assert len(await run_program(str(program), (), PATIENT)) == 1_000_000
+
+
 async def test_a_cancelled_call_leaves_no_process_or_open_file(tmp_path):
     """The program and its children end, and no file of this process stays open."""
     program = write_program(tmp_path, "hanging")
@@ -69,6 +79,7 @@ async def test_a_cancelled_call_leaves_no_process_or_open_file(tmp_path):
     [
         ("no-such-program-at-all", "no-such-program-at-all cannot be run: No such file or directory."),
         ("/no/such/file", "/no/such/file cannot be run: No such file or directory."),
+        ("", "A program without a name cannot be run: Permission denied."),
     ],
 )
 async def test_a_missing_program_is_named(command, sentence):
