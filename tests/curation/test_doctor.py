@@ -6,6 +6,7 @@ import re
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from support.installs import Install, make_install
 from support.libraries import plan_purge, remove_memories, store_memory, undo
 from support.memories import Corrupt, Draft, Locked, Unreadable
 from support.questions import MemoryFilter
+from support.shoe_box import ShoeBox
 
 from zeroclaw_tui.backends.sqlite.schema import schema_sql
 from zeroclaw_tui.curation.doctor import (
@@ -284,6 +286,21 @@ async def test_markdown_and_none_are_examined_as_far_as_possible(tmp_path):
         assert report.is_healthy
         assert "store" in {finding.id for finding in report.findings}
         assert report.notes
+
+
+async def test_a_store_that_cannot_be_read_is_serious(tmp_path):
+    class Silent(ShoeBox):
+        async def health_check(self) -> bool:
+            return False
+
+    install = make_install(tmp_path / "zc", None, backend="markdown")
+    install.write("MEMORY.md", b"- caf\xe9\n")
+    async with install.opened() as library:
+        note = (await examine(install.config(), library)).findings
+        plug_in = (await examine(install.config(), replace(library, memory=Silent()))).findings
+    assert [finding.risk for finding in (*note, *plug_in)] == ["serious", "serious"]
+    assert "MEMORY.md is not UTF-8" in note[0].title
+    assert plug_in[0].title == "The shoe-box store does not answer."
 
 
 # Repairs keep every memory and make a backup first; compacting; complete and private backups.

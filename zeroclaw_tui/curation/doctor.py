@@ -176,7 +176,11 @@ def _other_store(memory: Memory, health: Health) -> list[DoctorFinding]:
     if health.ok:
         title = f"The {memory.name} store answers and has {counted(health.facts.get('memories', 0))}."
         return [fine("store", title, target=location), *findings]
-    follows, by_hand = "Neither ZeroClaw nor this program can read it.", "Correct the file or its permissions."
+    by_hand = "Correct the file or its permissions."
+    if not memory.about.is_line_based:
+        findings.insert(0, fine("store", f"The {memory.name} store {health.summary}.", target=location))
+        by_hand = "Check its server or program."
+    follows = "ZeroClaw cannot read the memories until this is corrected."
     return [each._replace(risk="serious", risk_sentence=follows, by_hand=by_hand) for each in findings]
 
 
