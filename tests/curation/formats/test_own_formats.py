@@ -153,6 +153,12 @@ def test_any_text_is_read_back_from_a_table(tmp_path_factory, values):
     assert [row.values for row in rows] == [values]
 
 
+def test_a_first_line_may_have_capitals_and_blanks(tmp_path):
+    rows, lost = _read(tmp_path, b",Key, Content\n0,b,Bees\n")
+    assert [row.values for row in rows] == [{"key": "b", "content": "Bees"}]
+    assert lost == {"column (no name)": 1}
+
+
 def test_only_non_empty_cells_of_other_tables_are_read(tmp_path):
     table = (
         "\ufeffcontent,key,importance,pinned,timestamp,mood\r\n"

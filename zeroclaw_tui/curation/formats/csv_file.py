@@ -29,7 +29,7 @@ _HINT = "It needs a first line with at least key and content, as `zeroclaw memor
 def sniff(source: Source) -> bool:
     """Whether the first line names the columns key and content."""
     first = b"" if source.is_folder else source.head().partition(b"\n")[0]
-    return {"key", "content"} <= {cell.strip().strip('"') for cell in first.decode("utf-8", "replace").split(",")}
+    return {"key", "content"} <= {cell.strip(' \r"').lower() for cell in first.decode("utf-8", "replace").split(",")}
 
 
 def read(source: Source, lost: Counter[str]) -> Iterator[Row]:
@@ -56,10 +56,10 @@ def _rows(reader: BinaryIO, lost: Counter[str]) -> Iterator[Row]:
     table = csv.reader((line for _, line in numbered_lines(reader)), strict=True)
     number = 1
     try:
-        names = next(table, [])
+        names = [name.strip().lower() for name in next(table, [])]
         if not {"key", "content"} <= set(names) or len(set(names)) != len(names):
             raise UsageError("Line 1 does not name a key and a content, each column once.", hint=_HINT)
-        lost.update(f"column {one_line(name)[:_MAX_NAME]}" for name in names if name not in _HEADER)
+        lost.update(f"column {one_line(name)[:_MAX_NAME] or '(no name)'}" for name in names if name not in _HEADER)
         while True:
             number = table.line_num + 1
             cells = next(table, None)
