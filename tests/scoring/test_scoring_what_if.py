@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.fusing import fuse
 from support.memories import MemoryEntry
 from support.questions import RecallRequest, RecallResult, ScoredEntry
-from support.rules import Hit, ScoringSettings, SearchMode, Trial, profile_for
+from support.rules import Hit, RerankSettings, ScoringSettings, SearchMode, Trial, profile_for
 
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.postgres import search as postgres
@@ -180,6 +180,13 @@ def test_without_vectors_weights_have_no_effect_and_raw_scores_no_maximum() -> N
     assert complaints_about(has_vectors=False) == ("The weights do nothing while only keywords are searched.",)
     by_vectors = complaints_about(mode="embedding", has_vectors=False)
     assert "finds only memories that contain a word" in " ".join(by_vectors)
+
+
+def test_no_hit_is_called_never_injected_while_its_score_is_blended() -> None:
+    """With rerank, importance and recency can lift a score of 0 above the threshold."""
+    settings = ScoringSettings(0.0, 0.0, 0.1, rerank=RerankSettings(enabled=True))
+    trial = Trial(RecallRequest("tea"), profile_for("0.8.4"), settings)
+    assert setting_problems(trial, has_vectors=True) == ()
 
 
 def test_complaints_about_other_settings_are_left_out() -> None:

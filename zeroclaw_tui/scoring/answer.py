@@ -135,10 +135,10 @@ def _split_by_scanner(found: Sequence[ScoredEntry], trial: Trial) -> tuple[list[
 
 
 def _join_scopes(entries: Sequence[ScoredEntry], profile: ScoringProfile) -> list[ScoredEntry]:
-    """Join the recalls of several scopes in order; from 0.8.3 on only the first memory of each key."""
+    """Join the recalls of several scopes in order; from 0.8.3 on each memory once."""
     first: dict[object, ScoredEntry] = {}
     for at, scored in enumerate(entries):
-        first.setdefault(scored.entry.key if profile.joins_scopes else at, scored)
+        first.setdefault(scored.entry.handle if profile.joins_scopes else at, scored)
     return [replace(scored, rank=rank) for rank, scored in enumerate(first.values(), 1)]
 
 

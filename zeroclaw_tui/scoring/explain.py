@@ -35,7 +35,7 @@ _RECATEGORIZE: Help = ("another category", "e")
 _NO_VECTORS: dict[NoVector, Stopping] = {
     "no query vector": ("the message has no vector", _NO_HELP),
     "mode": ("search mode bm25 ignores vectors", _OTHER_MODE),
-    "no embedding": ("this memory has no vector (stored while embeddings were off)", _RE_EMBED),
+    "no embedding": ("this memory has no vector", _RE_EMBED),
     "other length": ("its vector has a different length, because another model made it", _RE_EMBED),
     "not above 0": ("its cosine is not above 0", _NO_HELP),
     "out of scope": ("its vector is not compared: it is of another session or agent", _NO_HELP),
@@ -132,7 +132,7 @@ def _later_stops(record: Record) -> Iterator[Step]:
 def _remarks(record: Record) -> Iterator[str]:
     """Describe the scores that such a hit can reach in this scoring."""
     profile, settings = record.trial.profile, record.trial.settings
-    if record.store.recall_fails:
+    if record.store.recall_fails or record.trial.reranks:
         return
     if record.has_own_rule:
         if record.store.rule.threshold_meaning is not None:
@@ -172,9 +172,7 @@ def _passed(record: Record, stage: StepName) -> Step | None:
         case "rank":
             words = _own_rank(record)
         case "limit" if rank is not None:
-            limit = injection.pool_size(record.trial)
-            what = f"the first {limit:,} are recalled" if limit < UNLIMITED else "everything found is recalled"
-            words = f"rank {rank:,}, and {what}{' for rerank' if record.trial.reranks else ''}"
+            words = f"rank {rank:,}, and {_recalled(record)}"
         case "rerank" if record.judged is not None:
             place = "" if record.judged.place is None else f" · {_ordinal(record.judged.place)} after rerank"
             words = f"{_blend(record)}{place}"
@@ -274,8 +272,8 @@ def _fusion(record: Record) -> str:
         return f"{why}, so the cosine is the score: "
     if profile.normalises_keyword_only:
         shares = f"{_number(keyword.score)} / {_number(record.best_raw)} = "
-        return f"only words are searched, so the score is bm25 divided by the best: {shares}"
-    return "only words are searched, so bm25 is the score: "
+        return f"only words match, so the score is bm25 divided by the best: {shares}"
+    return "only words match, so bm25 is the score: "
 
 
 def _weighed(parts: Sequence[tuple[float, float | None]], *, divides: bool) -> str:
@@ -288,7 +286,7 @@ def _weighed(parts: Sequence[tuple[float, float | None]], *, divides: bool) -> s
     return f"({terms}) / ({weights})" if len(present) > 1 else f"{terms} / {weights}"
 
 
-_LIKE = "nothing else matches, so parts of words count:"
+_LIKE = "nothing else is left, so parts of words count:"
 
 
 def _listing(record: Record) -> str:
@@ -368,10 +366,8 @@ def _stopped(record: Record, stage: StageName, skip: Stop | None = None) -> Step
         case "rank":
             words, helps = _not_ranked(record)
         case "limit":
-            limit = injection.pool_size(record.trial)
             place = f"ranked {_ordinal(record.rank)}" if record.rank is not None else "ranked behind what is recalled"
-            only = f"only the {'first is' if limit == 1 else f'first {limit:,} are'} recalled"
-            words, helps = f"{place}, and {only}{' for rerank' if record.trial.reranks else ''}", _HIGHER_LIMIT
+            words, helps = f"{place}, and only {_recalled(record)}", _HIGHER_LIMIT
         case "scanner":
             words, helps = _withheld(record)
         case "rerank":
@@ -383,7 +379,7 @@ def _stopped(record: Record, stage: StageName, skip: Stop | None = None) -> Step
         case "cap":
             words = f"{MAX_ENTRIES} memories rank before it, and ZeroClaw injects no more"
             if record.stop.rule == "characters":
-                words = f"it does not fit in the {MAX_CHARACTERS:,} characters that ZeroClaw puts before a message"
+                words = f"with the memories before it, it exceeds the {MAX_CHARACTERS:,} characters of the prompt block"
             helps = ("other weights that rank it higher", "w") if record.merged else _NO_HELP
         case _:
             words, helps = _filtered_out(record, stage)
@@ -473,7 +469,8 @@ def _filtered_out(record: Record, name: FilterName) -> Stopping:
             helps = "recall without the time bounds"
         case "session":
             words = f"it belongs to session {_shown(entry.session_id)}" if entry.session_id else "it has no session"
-            recall_is = f"the message comes from {_shown(request.session_id or '')}"
+            sessions = first_names([*filter(None, request.scopes)], longest=_MAX_NAME)
+            recall_is = f"the message comes from {sessions}"
             helps = "recall without the session"
         case "agent":
             words = f"it belongs to agent {_shown(entry.agent)}" if entry.agent else "it belongs to no agent"
@@ -499,6 +496,15 @@ def _number(value: float | None) -> str:
         if value == 0 or shown.strip("-0.,"):
             return shown
     return f"{value:.0e}"
+
+
+def _recalled(record: Record) -> str:
+    """ "the first 5 are recalled", "the first 20 of each session are recalled for rerank"."""
+    limit, purpose = injection.pool_size(record.trial), " for rerank" if record.trial.reranks else ""
+    if limit >= UNLIMITED:
+        return "everything found is recalled"
+    of = " of each session" if len(record.trial.request.scopes) > 1 else ""
+    return f"the first{of} is recalled{purpose}" if limit == 1 else f"the first {limit:,}{of} are recalled{purpose}"
 
 
 def _ordinal(place: int) -> str:

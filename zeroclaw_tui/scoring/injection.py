@@ -70,7 +70,7 @@ def _judged(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, 
     judged = [_with_compared_score(scored, trial) for scored in entries]
     stops: list[Stop | None] = []
     keys: set[str] = set()
-    for at, scored in enumerate(judged):
+    for scored in judged:
         key = scored.entry.key
         if scored.withheld:
             stop: Stop | None = Stop("scanner", scored.withheld)
@@ -78,7 +78,7 @@ def _judged(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, 
             stop = Stop("skip", "same key as one before")
         elif not trial.reranks:
             stop = _below_threshold(scored, trial)
-        elif at >= pool_size(trial):
+        elif len(keys) >= pool_size(trial):
             stop = Stop("limit", limit=pool_size(trial))
         else:
             stop = next(skip_rules(scored.entry, trial), None)

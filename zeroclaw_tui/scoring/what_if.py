@@ -176,7 +176,7 @@ def _faults(trial: Trial, has_vectors: bool, has_stages: bool) -> Iterator[Fault
         if threshold > 1.0 or not profile.normalises_keyword_only:
             yield ("threshold",), keyword_meaning(profile, threshold)
         yield ("weights",), "The weights do nothing while only keywords are searched."
-    elif has_stages:
+    elif has_stages and not trial.reranks:
         best, sentences = best_scores(profile, settings), mixed_meanings(profile, settings)
         for kind, reach in (("keyword", best.keyword_only), ("vector", best.vector_only)):
             if reach < threshold or not best.both:

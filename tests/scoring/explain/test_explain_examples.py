@@ -123,7 +123,7 @@ UNFOUND: Sequence[dict[str, Any]] = (
 @pytest.mark.parametrize(
     ("key", "mode", "has_vector", "words"),
     [
-        ("late", "hybrid", True, "no keyword match, and this memory has no vector (stored while embeddings were off)"),
+        ("late", "hybrid", True, "no keyword match, and this memory has no vector"),
         (
             "long",
             "hybrid",
@@ -138,7 +138,7 @@ UNFOUND: Sequence[dict[str, Any]] = (
             "late",
             "embedding",
             True,
-            "search mode embedding ignores keywords, and this memory has no vector (stored while embeddings were off)",
+            "search mode embedding ignores keywords, and this memory has no vector",
         ),
     ],
 )

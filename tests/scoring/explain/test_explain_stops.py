@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from explain_world import library_of, small_library, why
+from explain_world import NOW, library_of, small_library, why
 from support import golden, replaying
 from support.memories import MemoryEntry
 from support.postgres_place import PostgresPlace
 from support.postgres_server import PostgresServer, running_postgres
-from support.questions import MemoryFilter, Superseded
+from support.questions import MemoryFilter, RecallRequest, Superseded
 from support.rmem_file import create_milas_store
 from support.rules import RerankSettings
-from support.stores import SqliteMemory
+from support.stores import SqliteMemory, entries_with_key
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
@@ -81,6 +81,19 @@ async def test_two_filters_that_exclude_a_memory_are_named_and_dropped_together(
         explanation = await why(library, "weak", MESSAGE, namespace="home", since="2026-03-01T00:00:00+00:00")
     assert {explanation.record.stopped_at, *(step.name for step in explanation.later_stops)} == {"time", "namespace"}
     assert explanation.steps[-1].helps == "recall without any filter puts it in the prompt"
+
+
+async def test_of_two_agents_memories_with_one_key_in_several_sessions_the_second_is_skipped(tmp_path: Path) -> None:
+    first = [{"key": f"a{at}", "content": "tea", "session_id": "one"} for at in range(6)]
+    second = [{"key": "b", "content": "tea", "session_id": "two", "agent": agent} for agent in ("default", "other")]
+    async with small_library(tmp_path, "G4", [*first, *second], "0.8.4") as library:
+        trial = library.trial(RecallRequest("tea", session_id="one", extra_sessions=("two",), as_of=NOW))
+        entries = await entries_with_key(library.memory, "b")
+        found = {entry.agent: words_of(await explain(library, entry, trial)) for entry in entries}
+        last = await why(library, "a5", "tea", session_id="one", extra_sessions=("two",))
+    assert found["default"]["limit"] == "rank 6, and the first 5 of each session are recalled"
+    assert found["other"]["skip"].startswith("another memory with the same key ranks before it")
+    assert last.steps[-1].words == "ranked 6th, and only the first 5 of each session are recalled"
 
 
 async def test_markdown_names_the_threshold_and_the_rule_on_conversations(tmp_path: Path) -> None:
