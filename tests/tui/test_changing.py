@@ -68,7 +68,7 @@ async def test_marks_survive_filter_order_and_recall_and_d_deletes_them(inspecto
         screen.shows("● 2 marked")
         await screen.press("slash", "=ramen", "enter", shows="● 2 marked")
         await screen.press("escape")
-        screen.browser.show_view(screen.browser.view.cleared())
+        await screen.command("no_filter")
         await screen.press("r", "d", shows=("Delete 2 memories?", "recipe"))
         await screen.press("y")
         assert not {"recipe", "cutlery"} & keys_in(inspector.store)

@@ -67,6 +67,17 @@ async def test_a_command_is_copied_as_shell_line_and_the_cursor_is_visible_at_40
         assert row_under_cursor() != first
 
 
+async def test_a_replaced_file_is_checked_and_its_own_memories_are_shown(tmp_path: Path) -> None:
+    before = DiskInstall(tmp_path / "before", [meal("old", "ok 1"), meal("last", "ok 2")])
+    after = DiskInstall(tmp_path / "after", [meal("new", "ok 3")])
+    async with running(before.upkeep("clean_up"), WIDE) as screen:
+        screen.shows("ok 1")
+        after.database.replace(before.database)
+        await screen.press("r", shows=("new", "ok 3"))
+        # The list and the detail.
+        assert screen.text.count("ok 3") == 2
+
+
 async def go_to_kind(screen: Screen, kind: str) -> None:
     """Move the cursor to the first memory of a kind of finding."""
     await screen.press(*["left"] * 5)
@@ -223,6 +234,13 @@ async def test_differences_from_the_snapshot_are_listed_and_the_chosen_ones_impo
         assert len(set(home.contents()) & {"old_car", "pet"}) == 1
         await screen.press("escape")
         assert screen.app.given == [True]
+
+
+async def test_a_store_without_a_snapshot_says_how_to_write_one(home: DiskInstall) -> None:
+    snapshot_of(home).unlink()
+    async with running(home.upkeep("snapshot"), WIDE) as screen:
+        screen.shows("There is no MEMORY_SNAPSHOT.md yet", "Press W to write it now.")
+        screen.hides("r to retry")
 
 
 async def test_the_snapshot_is_written_and_undone_and_stays_on_screen_without_its_file(home: DiskInstall) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.app import ComposeResult, ScreenStackError
 from textual.command import Provider
 from textual.css.query import NoMatches
-from textual.events import Event, Key
+from textual.events import Event, Key, MouseDown
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
@@ -191,16 +191,21 @@ class InspectorApp(TypeAhead[int]):
 
     def action_open_path(self) -> None:
         """Ask for a path, and open it instead of the original options."""
-        from zeroclaw_tui.tui.dialogs import parse_path, path_form
+        self.run_worker(self._open_path(), group="open-path", exclusive=True)
 
-        def take(values: Mapping[str, str] | None) -> None:
-            if values is not None:
-                path = parse_path(values["path"])
-                self._options = self._options._replace(path=path, config_dir=None, workspace=None, location=None)
-                self.open_store()
+    async def _open_path(self) -> None:
+        from zeroclaw_tui.tui.dialogs import ask_path
+
+        async def find(path: Path) -> OpenOptions:
+            options = self._options._replace(path=path, config_dir=None, workspace=None, location=None)
+            await asyncio.to_thread(self.find_configs, options)
+            return options
 
         about = "A config directory or workspace of ZeroClaw, a database, a directory of notes, or another tool's data."
-        self.push_screen(path_form("Open which file or directory?", about), take)
+        options = await ask_path(self, "Open which file or directory?", about, find)
+        if options is not None:
+            self._options = options
+            self.open_store()
 
     def action_make_store(self) -> None:
         """Create the missing database from its snapshot, after confirmation."""
@@ -404,14 +409,15 @@ class InspectorApp(TypeAhead[int]):
         timeout: float | None = None,
         markup: bool = True,
     ) -> None:
-        """Show a message above the footer until the next key, unless it is already shown."""
+        """Show a message above the footer, unless it is there; failures and warnings stay until a key or click."""
         words = f"{title}: {message}" if title else message
         if words not in self._messages:
             self._messages.add(words)
+            timeout = timeout if severity == "information" else 86_400
             super().notify(words, severity=severity, timeout=timeout, markup=markup)
 
     async def on_event(self, event: Event) -> None:
-        if self._messages and isinstance(event, Key):
+        if self._messages and isinstance(event, (Key, MouseDown)):
             self.clear_notifications()
         await super().on_event(event)
 

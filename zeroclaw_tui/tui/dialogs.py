@@ -24,13 +24,14 @@ from textual.widget import AwaitMount
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line
 from zeroclaw_tui.memory.text_difference import diff_lines
 from zeroclaw_tui.tui.commands import show_failure
-from zeroclaw_tui.tui.format import bar
+from zeroclaw_tui.tui.format import bar, safe_text
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, SIGN_LOOKS, WARNING
 from zeroclaw_tui.tui.widgets.lines import GrowingText
 from zeroclaw_tui.tui.widgets.text_fields import LineInput, OneOf, field_values
@@ -390,17 +391,19 @@ def typed_confirmation(title: str, body: Content | None, word: str, verb: str) -
     return Form(title, body, [Field("word", "")], below, does=verb)
 
 
-def path_form(title: str, remark: str) -> Form:
-    """A form that asks for the path of a file or directory in the field `path`; `parse_path` parses it."""
-
-    def below(values: Mapping[str, str]) -> Content:
+async def ask_path(app: App[Any], title: str, remark: str, read: Callable[[Path], Awaitable[Done]]) -> Done | None:
+    """Ask for the path of a file or directory, again if `read` raises InspectorError; None if cancelled."""
+    typed, failure = "", None
+    while True:
+        form = Form(title, failure, [Field("path", "path", typed, placeholder="~/…")], lambda _: Content(remark))
+        values = await app.push_screen_wait(form)
+        if values is None:
+            return None
+        typed = values["path"]
         try:
-            parse_path(values["path"])
-        except UsageError as error:
-            raise UsageError(error.message, hint=remark) from error
-        return Content(remark)
-
-    return Form(title, None, [Field("path", "path", placeholder="~/…")], below)
+            return await read(parse_path(typed))
+        except InspectorError as error:
+            failure = Content.styled(safe_text(runnable(str(error))), "$text-error")
 
 
 def parse_path(typed: str) -> Path:

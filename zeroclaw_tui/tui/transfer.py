@@ -28,7 +28,7 @@ from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, first_names, one_line, size_shown, with_tilde
 from zeroclaw_tui.tui.commands import show_failure
-from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, parse_path, path_form, with_progress, yes_or_no
+from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, ask_path, parse_path, with_progress, yes_or_no
 from zeroclaw_tui.tui.format import safe_line, safe_text
 from zeroclaw_tui.tui.store_room import key_text
 from zeroclaw_tui.tui.themes import MUTED, WARNING
@@ -86,17 +86,19 @@ def _format(path: Path) -> ExportFormat:
 async def import_file(app: App[Any], library: Library, patience: float) -> Outcome | None:
     """Ask for a file, show the plan, and import it; None if cancelled."""
     about = "An export of this program, or a file or directory of another tool."
-    values = await app.push_screen_wait(path_form("Import which file?", about))
-    if values is None:
-        return None
-    path, target, with_flagged = parse_path(values["path"]), Target.of(library), False
-    while True:
-        read = partial(plan_import, target, path, with_flagged=with_flagged)
-        plan = await with_progress(app, f"Reading {clean(path.name)}", 0, patience, read)
+    target = Target.of(library)
+
+    async def read(path: Path, *, with_flagged: bool = False) -> Plan:
+        work = partial(plan_import, target, path, with_flagged=with_flagged)
+        return await with_progress(app, f"Reading {clean(path.name)}", 0, patience, work)
+
+    plan = await ask_path(app, "Import which file?", about, read)
+    while plan is not None:
         outcome = await import_planned(app, target, plan, patience)
         if outcome != _FLAGGED:
             return outcome
-        with_flagged = True
+        plan = await read(plan.file, with_flagged=True)
+    return None
 
 
 async def import_planned(

@@ -151,10 +151,6 @@ class View:
         others = self._without(part) if part in _SINGLE else tuple(pair for pair in self.selected if pair != chosen)
         return replace(self, selected=others if chosen in self.selected else (*others, chosen))
 
-    def cleared(self) -> View:
-        """Deselect all values; search and order stay."""
-        return replace(self, selected=())
-
     def _without(self, part: Part) -> SelectedValues:
         return tuple(pair for pair in self.selected if pair[0] != part)
 

@@ -57,7 +57,7 @@ _EMPTY: dict[Place, str] = {
     "changes": "No changes yet. Edits (e), new memories (n) and deletions (d) appear here.",
     "rows": "This change has no rows any more.",
     "memory": "This program has not changed this memory yet. Edits (e) and deletions (d) appear here.",
-    "deleted": "The trash is empty. Press d in the list of memories to delete one.",
+    "deleted": "The trash is empty. Deleted memories appear here.",
 }
 
 

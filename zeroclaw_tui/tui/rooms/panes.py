@@ -309,7 +309,7 @@ class MemoriesRoom(StoreRoom):
         self.show_view(self.view.toggled(chip.part, chip.value))
 
     def action_no_filter(self) -> None:
-        self.show_view(self.view.cleared())
+        self.show_view(replace(self.view, selected=()))
 
     def action_sort(self) -> None:
         """Sort the list by another column, or reverse its order."""

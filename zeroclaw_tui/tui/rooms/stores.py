@@ -9,11 +9,11 @@ from shlex import quote
 from textual.content import Content
 
 from zeroclaw_tui.backends.factory import backend_info
-from zeroclaw_tui.curation.config_choice import Candidate, StoreStatus, describe_choice
+from zeroclaw_tui.curation.config_choice import Candidate, StoreStatus
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.tui.commands import Command, Room, common_commands, inform, store_options
-from zeroclaw_tui.tui.dialogs import parse_path, path_form, yes_or_no
+from zeroclaw_tui.tui.dialogs import ask_path, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, shorten_path
 from zeroclaw_tui.tui.rooms.listing import Listing
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
@@ -28,7 +28,7 @@ COMMANDS = (
             True, synonyms="path r-mem memory-rs markdown import"),
     Command("copy_here", "C", "copy to store", "Copy the memories of the open store …", True,
             synonyms="migrate move transfer", shell="copy --to {backend}"),
-    Command("allow_changes", "W", "allow changes", "Allow changes to the DATABASE_URL database", True),
+    Command("allow_changes", "W", "allow changes", "Allow changes to the DATABASE_URL database"),
     *common_commands(out="Back to the list", back="Back to the list"),
 )  # fmt: skip
 _FOREIGN = "Only DATABASE_URL names it, so it may be another program's and is read-only. Press W to allow changes."
@@ -132,9 +132,10 @@ class StoresRoom(Listing, Room["Candidate | None"]):
 
     async def _open_file(self) -> None:
         about = "A brain.db, a directory of notes, or a file of R-Mem, memory-rs or another tool (read-only)."
-        values = await self.app.push_screen_wait(path_form("Open which file or directory?", about))
-        if values is not None:
-            self.dismiss(await asyncio.to_thread(Candidate.from_path, parse_path(values["path"])))
+        title = "Open which file or directory?"
+        candidate = await ask_path(self.app, title, about, lambda path: asyncio.to_thread(Candidate.from_path, path))
+        if candidate is not None:
+            self.dismiss(candidate)
 
     async def _copy(self) -> None:
         candidate = self.table.selected
@@ -193,7 +194,6 @@ class StoresRoom(Listing, Room["Candidate | None"]):
             (clean(candidate.name), STRONG),
             f"  {clean(candidate.location)}",
             (f"\nknown by {clean(candidate.why)}", MUTED),
-            (f"\nshown now: {clean(describe_choice(candidate.config))}" if candidate.is_current else "", MUTED),
             (f"\n! {_FOREIGN}" if candidate.is_foreign else "", WARNING),
         ]
         if status is None:
@@ -203,9 +203,9 @@ class StoresRoom(Listing, Room["Candidate | None"]):
         else:
             can = ", ".join(_NAMES.get(name, name) for name in status.badges)
             parts.append(f"\nsupports {can}" if can else "")
-            parts += [
-                (f"\nno {_NAMES.get(name, name)}: {clean(why)}", MUTED) for name, why in status.limitations.items()
-            ]
+            for why in dict.fromkeys(status.limitations.values()):
+                names = ", ".join(_NAMES.get(name, name) for name, other in status.limitations.items() if other == why)
+                parts.append((f"\nno {names}: {clean(why)}", MUTED))
         return Content.assemble(*parts)
 
 

@@ -90,12 +90,6 @@ class ReadingPane(VerticalScroll, can_focus=True, inherit_bindings=False):
         Binding("pageup", "page_up", "Page up", id="pane.page_up", show=False, tooltip="A page back"),
     ]
 
-    def action_scroll_home(self) -> None:
-        self.scroll_home(animate=False)
-
-    def action_scroll_end(self) -> None:
-        self.scroll_end(animate=False)
-
     def action_half_page(self, direction: int) -> None:
         self.scroll_relative(y=direction * max(1, self.scrollable_content_region.height // 2), animate=False)
 

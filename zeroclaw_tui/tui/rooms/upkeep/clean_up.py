@@ -160,6 +160,8 @@ class CleanUp(UpkeepTab):
     async def load(self) -> None:
         """Check all memories; the previous findings stay on the screen until then."""
         title = self.query_one(TitleLine)
+        # Opens a replaced file, because `about` would read its handles from the old one.
+        await self.library.memory.version()
         title.say("Checking all memories …", "esc cancels")
         report = await check_memories(self.library)
         is_first, self.report = self.report is None, report
@@ -180,16 +182,13 @@ class CleanUp(UpkeepTab):
         self._headings, marks = {}, self.table.marks
         for finding in self.report.findings if self.report is not None else ():
             marked = sum(version.handle in marks for version in finding.versions)
-            facts = [
-                f"{finding.kind} {finding.count:,}",
-                size_shown(finding.size),
-                f"{marked:,} marked" if marked else "",
-            ]
+            facts = [f"{finding.kind} {finding.count:,}", size_shown(finding.size)]
+            facts += [f"{marked:,} marked"] if marked else []
             if finding.groups:
                 facts.append(f"{counted(len(finding.groups), 'group')}: ⏎ keeps one of each")
             elif finding.kind in SAFE_TO_REMOVE:
                 facts.append("safe to delete")
-            self._headings[_rows(finding)[0].key] = DOT.join(filter(None, facts))
+            self._headings[_rows(finding)[0].key] = DOT.join(facts)
         self.table.redraw()
 
     async def about(self, row: _Row) -> Content:

@@ -69,10 +69,11 @@ class Health(UpkeepTab):
     async def load(self) -> None:
         """Count and check, as deeply as before."""
         title = self.query_one(TitleLine)
+        await self.library.memory.version()
         title.say("Checking …")
         stats = await store_stats(self.library.memory, self.room.clock().isoformat())
         self._numbers = [counted(stats.counts.total), f"{size_shown(stats.counts.content)} of text"]
-        if stats.busiest is not None:
+        if stats.busiest is not None and len(stats.days) > 1:
             day, count = stats.busiest
             self._numbers += [f"{stats.days[0][0]} to {stats.days[-1][0]}", f"most on one day: {count:,} on {day}"]
         # A deep check that was cancelled or failed is not repeated automatically.

@@ -99,8 +99,8 @@ class Hygiene(UpkeepTab):
         plan = self.plan
         if plan is None:
             return
-        state, *more = plan.status(self.room.clock().astimezone())
-        self.query_one(TitleLine).say(f"Hygiene is {state}", *more, f"rules of {plan.rules.version}")
+        state, last, *_ = plan.status(self.room.clock().astimezone())
+        self.query_one(TitleLine).say(f"Hygiene is {state}", last, f"rules of {plan.rules.version}")
         self.table.empty = (
             "Nothing to archive or delete now. Items that exceed the rules appear here. Press → for the next day."
             if plan.rules.is_enabled
@@ -119,7 +119,7 @@ class Hygiene(UpkeepTab):
         self.nothing = Content.assemble(*rules, way)
 
     def status(self) -> Sequence[str]:
-        """The day, the due and the excluded items, and what could not be read."""
+        """The day, the due and the excluded items, the next run, and what could not be read."""
         plan = self.plan
         if plan is None:
             return ()
@@ -130,6 +130,7 @@ class Hygiene(UpkeepTab):
             f"as of ◂ {day} ▸{' preview' if self.days > 0 else ''}",
             _due_text(included),
             f"{excluded:,} excluded" if excluded else "",
+            *plan.status(self.room.clock().astimezone())[2:],
             plan.state.problem,
             *plan.problems,
         )

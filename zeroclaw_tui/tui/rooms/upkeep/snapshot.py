@@ -15,13 +15,13 @@ from zeroclaw_tui.curation import snapshot as snapshots
 from zeroclaw_tui.curation.formats.snapshot import load
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.outcome import Outcome
-from zeroclaw_tui.curation.snapshot import Difference, SnapshotPlan, Where, compare, plan_hydrate
+from zeroclaw_tui.curation.snapshot import Difference, Where, compare, plan_hydrate
 from zeroclaw_tui.curation.transfer.plan import Target
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.commands import Command, changing, inform, mark_commands
-from zeroclaw_tui.tui.dialogs import Question, yes_or_no
+from zeroclaw_tui.tui.dialogs import yes_or_no
 from zeroclaw_tui.tui.format import safe_line, safe_text
 from zeroclaw_tui.tui.rooms.listing import UpkeepTab
 from zeroclaw_tui.tui.store_room import key_text
@@ -57,7 +57,7 @@ class SnapshotTab(UpkeepTab):
     )  # fmt: skip
 
     def __init__(self) -> None:
-        empty = "Press W to write the snapshot, r to reload."
+        empty = "Press W to write it now. ZeroClaw writes it when `snapshot_enabled` is on in config.toml."
         super().__init__(TableList(_COLUMNS, empty=empty, mark=lambda row: row.key if row.there else None))
         self._path: Path | None = None
         """The compared snapshot; None before it is read."""
@@ -66,6 +66,9 @@ class SnapshotTab(UpkeepTab):
     async def load(self) -> None:
         """Read the file and the store, and compare them."""
         path = await asyncio.to_thread(snapshots.place_of, self.library.config)
+        if self._path is None and not await asyncio.to_thread(path.exists):
+            self.query_one(TitleLine).say(f"There is no {path.name} yet")
+            return
         snapshot = await asyncio.to_thread(load, path)
         differences = await compare(self.library, snapshot)
         self._path, self._notes = path, snapshot.notes
@@ -107,7 +110,10 @@ class SnapshotTab(UpkeepTab):
     @changing
     async def action_write(self, library: Library) -> None:
         plan = await snapshots.plan_snapshot(library)
-        if plan.count and not await self.app.push_screen_wait(_write_question(plan)):
+        title = f"Write {counted(plan.count)} to {one_line(plan.file.name)}?"
+        sentences = [str(plan.file), *plan.sentences(), "", "Press u to undo."]
+        question = yes_or_no(title, "Write", Content(safe_text("\n".join(sentences))))
+        if plan.count and not await self.app.push_screen_wait(question):
             return
         write = partial(snapshots.write_snapshot, library)
 
@@ -134,10 +140,3 @@ class SnapshotTab(UpkeepTab):
 def _beginning(difference: Difference) -> str:
     entry = difference.there or difference.here
     return safe_line(entry.content if entry is not None else "") or EMPTY_CONTENT
-
-
-def _write_question(plan: SnapshotPlan) -> Question[bool]:
-    """Ask before writing; says what is written, replaced and lost."""
-    sentences = [str(plan.file), *plan.sentences(), "", "Press u to undo."]
-    title = f"Write {counted(plan.count)} to {one_line(plan.file.name)}?"
-    return yes_or_no(title, "Write", Content(safe_text("\n".join(sentences))))
