@@ -23,11 +23,14 @@ from support.memories import (
 )
 from support.opened import opened_memory
 from support.places import EmbeddingConfig, MemoryConfig, install_at
+from support.qdrant_points import Wrong
 from support.stores import sentences
 
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.qdrant.client import configured_address, parse_address
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
+from zeroclaw_tui.memory.change import Change, Edit
+from zeroclaw_tui.memory.query import VERSIONS, Query
 from zeroclaw_tui.testing.tools import JournalRecorder, create, raises
 
 PASSWORD = "hunter2hunter2"
@@ -108,6 +111,24 @@ async def test_collections_of_other_programs_are_refused(server):
     points.upsert([{"id": 1, "payload": {"title": "a photo"}, "vector": [1.0] * DIMENSIONS}])
     error = await opened(server.base)
     assert error.message == f"The collection {NAME} is not ZeroClaw's: its points have no key and no content."
+
+
+@pytest.mark.parametrize(("method", "path"), [("PUT", "/points"), ("POST", "/points/delete")])
+async def test_a_write_without_an_answer_is_reported_as_uncertain(server, method, path):
+    points = filled(server, sample_entries()[:1])
+
+    def fail(asked, asked_path):
+        if asked == method and asked_path.endswith(path):
+            raise Wrong(503, "busy")
+
+    async with opened_memory(memory_of(server)) as memory:
+        (version,) = await memory.rows(Query(VERSIONS))
+        server.before = fail
+        change = Change(version, Edit({"category": "new"}) if method == "PUT" else None)
+        error = await raises(memory.apply([change], JournalRecorder()), NotReachable)
+    assert error.is_unsure
+    assert "The last step is not confirmed" in error.hint
+    assert len(points.payloads) == 1
 
 
 async def test_a_read_only_key_can_read(server):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 from zeroclaw_tui.backends.health import StartCheck
+from zeroclaw_tui.backends.writing import UNCONFIRMED
 from zeroclaw_tui.config.memory_config import MemoryConfig, shown
 from zeroclaw_tui.embeddings.base import is_web_address
 from zeroclaw_tui.embeddings.endpoint import create_embedder, tls_error_message
@@ -156,10 +157,21 @@ class QdrantClient:
             found += self._points(await self.request("POST", "/points", body))
         return found
 
-    async def write(self, points: Sequence[Point]) -> None:
-        """Write points, and wait until Qdrant has applied the write."""
-        if points:
-            await self.request("PUT", "/points?wait=true", {"points": points})
+    async def write(self, points: Sequence[Point], deleted: Sequence[int | str | None]) -> None:
+        """Write points, then delete others, and wait until Qdrant has done both.
+
+        If Qdrant does not answer, the error has `is_unsure` set: it may still do it.
+        """
+        try:
+            if points:
+                await self.request("PUT", "/points?wait=true", {"points": points})
+            if deleted:
+                await self.request("POST", "/points/delete?wait=true", {"points": deleted})
+        except NotReachable as error:
+            if not isinstance(error, KeyRefused):
+                error.is_unsure = True
+                error.add_progress(UNCONFIRMED)
+            raise
 
     async def close(self) -> None:
         """Close the connection."""

@@ -248,10 +248,8 @@ class QdrantWriter(RowWriter):
     async def write(self, changes: Sequence[RowChange]) -> Mapping[str, Row]:
         """Write all new points, then delete the others, then read the points back."""
         rows = [one.after for one in changes if one.after is not None]
-        await self._client.write([point_of_row(row) for row in rows])
         deleted = [parse_id(one.before.id) for one in changes if one.after is None and one.before is not None]
-        if deleted:
-            await self._client.request("POST", "/points/delete?wait=true", {"points": deleted})
+        await self._client.write([point_of_row(row) for row in rows], deleted)
         found = {row.id: row for row in await self.read(rows, ())} if rows else {}
         for row in rows:
             if row.id not in found:
