@@ -180,6 +180,7 @@ def test_a_very_long_comment_is_masked_quickly(piece: str) -> None:
     [
         ("sk-123", "••••"), ("host=h password=p", "••••"), ("${OPENAI_KEY}", "${OPENAI_KEY}"), ("", ""),
         ("postgres://u:p w@h/d", "••••"), ("postgres://u:p@h/d", "postgres://u:••••@h/d"),
+        (f"postgres://u:{'p' * 2000}@h/d", "postgres://u:••••@"), (f"https://u:{'p' * 5000}@h", "https://u:••••@"),
     ],
 )  # fmt: skip
 def test_only_the_public_parts_of_a_secret_are_shown(secret: str, shown: str) -> None:

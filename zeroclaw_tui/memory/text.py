@@ -22,9 +22,9 @@ _MANY_MARKS = re.compile(r"[^\w\x00-\x7f]{5}")
 _JOINER = "\u200d"
 # A text can be as long as a book, so every repetition is bounded.
 _SECRETS = (
-    # A password can contain an unencoded @ or slash; digits and a slash are a port.
-    (r"(?i)\b((?:postgres(?:ql)?|mysql|rediss?|mongodb|amqps?)[+\w]{0,20}://[^\s:/@]*:)\S{1,2000}@", "@"),
-    (r"(?i)\b([a-z][a-z0-9+.\-]{0,20}://[^\s:/@?#]*:)(?!\d{0,5}[/?#])[^\s\"']{1,2000}@", "@"),
+    # A password can contain an unencoded @ or slash, or be a token of any length; digits and a slash are a port.
+    (r"(?i)\b((?:postgres|mysql|redis|mongodb|amqp)[+\w]{0,20}://[^\s:/@]*:)(?:[^\s\"']{2000,}|\S{1,2000}@)", "@"),
+    (r"(?i)\b([a-z][a-z0-9+.\-]{0,20}://[^\s:/@?#]*:)(?!\d{0,5}[/?#])(?:[^\s\"']{2000,}|[^\s\"']{1,2000}@)", "@"),
     (r"(?i)([?&;](?:\w{0,20}[_-])?(?:key|sig|signature|auth)=)[^&#;\s\"']+", ""),
     (r"(?i)((?:(?:password|passwd|pwd)\s{0,9}=\s{0,9}|(?:api_?key|token|secret)=))[^&#;\s\"']+", ""),
     (r"\b(Bearer\s{1,9}|Basic\s{1,9})(?=[A-Za-z+/._~\-]{0,99}[\d=])[A-Za-z0-9+/=._~\-]{8,}", ""),
