@@ -147,7 +147,9 @@ def _recall_lines(result: RecallResult) -> Iterator[Line]:
         yield (Styled("withheld from the agent: ", YELLOW), one_line(scored.entry.key), f" ({scored.withheld})")
     if result.results and result.not_read_because is None:
         yield ()
-        of_all = f"{result.injected} of {len(result.results)} injected by the {result.request.rule} rule"
+        # The scanner between store and agent may withhold more.
+        would_be = "would be " if result.request.layer == "store" else ""
+        of_all = f"{result.injected} of {len(result.results)} {would_be}injected by the {result.request.rule} rule"
         yield of_all if result.lacks_vector_because is None else f"{result.results[0].not_injected_because}"
 
 

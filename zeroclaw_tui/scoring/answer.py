@@ -227,6 +227,11 @@ class Record:
         return self.ranking.mode
 
     @property
+    def is_of_store_alone(self) -> bool:
+        """Whether an agent's recall may differ, because it goes through the content scanner and this one does not."""
+        return self.trial.request.layer == "store" and self.trial.profile.scans_content
+
+    @property
     def has_own_rule(self) -> bool:
         """Whether the backend has its own ranking rule."""
         return isinstance(self.ranking, OwnEvidence)

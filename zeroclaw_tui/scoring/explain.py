@@ -70,14 +70,17 @@ def _verdict(record: Record, last: Step) -> str:
         if record.stopped_at is not None:
             return f"{record.program} does not return it: {last.words}."
         return f"{record.program} returns it, {_ordinal(record.rank or 0)} of {record.injected}."
+    it_is, it_is_not = "It is in the prompt", "It is not in the prompt"
+    if record.is_of_store_alone:
+        it_is, it_is_not = (f"By the store's own recall it would {be} in the prompt" for be in ("be", "not be"))
     if record.stopped_at is None:
         of = f"entry {record.place} of {record.injected}" if record.injected > 1 else "the only memory"
-        return f"It is in the prompt, as {of}."
+        return f"{it_is}, as {of}."
     if record.stopped_at == "threshold":
         score, threshold = _below_threshold(record)
         what = f"its score has faded to {score} with age," if record.has_decayed else f"its score of {score} is"
-        return f"It is not in the prompt: {what} below the threshold of {threshold}."
-    return f"It is not in the prompt: {last.words}."
+        return f"{it_is_not}: {what} below the threshold of {threshold}."
+    return f"{it_is_not}: {last.words}."
 
 
 def _steps(record: Record) -> Iterator[Step]:

@@ -98,6 +98,8 @@ class Explanation:
     def title(self) -> str:
         """The title, in one line."""
         is_in = "is" if self.is_injected else "is not"
+        if self.record.is_of_store_alone and self.record.program is None:
+            is_in = "would be" if self.is_injected else "would not be"
         where = "in the prompt" if self.record.program is None else f"returned by {self.record.program}"
         key = cut(_clean(self.record.entry.key), _MAX_NAME) or "(blank)"
         message = cut(_clean(self.query), _MAX_MESSAGE)

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 from explain_world import NOW, library_of, small_library, why
 from support import golden, replaying
+from support.libraries import ProfileChoice
 from support.memories import MemoryEntry
 from support.postgres_place import PostgresPlace
 from support.postgres_server import PostgresServer, running_postgres
 from support.questions import MemoryFilter, RecallRequest, Superseded
 from support.rmem_file import create_milas_store
-from support.rules import RerankSettings
+from support.rules import RerankSettings, profile_for
 from support.stores import SqliteMemory, entries_with_key
 
 from zeroclaw_tui.backends.in_memory import InMemory
@@ -94,6 +95,18 @@ async def test_of_two_agents_memories_with_one_key_in_several_sessions_the_secon
     assert found["default"]["limit"] == "rank 6, and the first 5 of each session are recalled"
     assert found["other"]["skip"].startswith("another memory with the same key ranks before it")
     assert last.steps[-1].words == "ranked 6th, and only the first 5 of each session are recalled"
+
+
+async def test_what_only_the_store_recalls_is_not_said_to_be_in_the_prompt(tmp_path: Path) -> None:
+    async with small_library(tmp_path, "G4", rows(content=ATTACK, category="core"), "0.8.4") as library:
+        found = await why(library, "weak", MESSAGE, layer="store")
+        other = await why(library, "other_1", MESSAGE, layer="store")
+        library.profile = ProfileChoice(profile_for("0.7.5"), "option")
+        older = await why(library, "weak", MESSAGE, layer="store")
+    assert found.verdict == "By the store's own recall it would be in the prompt, as entry 4 of 4."
+    assert found.title.startswith("“weak” would be in the prompt for")
+    assert other.verdict.startswith("By the store's own recall it would not be in the prompt: ")
+    assert "would" not in older.verdict + older.title
 
 
 async def test_markdown_names_the_threshold_and_the_rule_on_conversations(tmp_path: Path) -> None:
