@@ -83,6 +83,11 @@ async def test_the_second_host_of_a_url_is_tried(place, opens):
     assert await (await opens(url)).count() == 0
 
 
+async def test_an_unknown_second_host_is_the_one_that_is_named(refused):
+    error = await refused(f"postgres://agent:{PASSWORD}@127.0.0.1:{free_port()},no-such-host.invalid:5432/d")
+    assert error.message == "There is no host named no-such-host.invalid."
+
+
 @pytest.mark.parametrize(
     ("url", "sentence"),
     [

@@ -263,7 +263,7 @@ class Connections:
         values = {
             "server": f"The database server {address.place}",
             "place": address.place,
-            "host": shown(address.hosts[0][0]),
+            "host": shown(address.hosts[-1][0]),  # of several, the driver raises the error of the last one
             "user": shown(address.user),
             "database": shown(address.database),
             "code": shown(reason),
