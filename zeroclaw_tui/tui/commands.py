@@ -29,7 +29,7 @@ from textual.worker import Worker
 from zeroclaw_tui.config.locations import config_dir_option, shell_path
 from zeroclaw_tui.config.real_binary import runnable, runnable_command
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
-from zeroclaw_tui.tui.format import fit, safe_text, shorten_path
+from zeroclaw_tui.tui.format import fit, safe_text, shorten_path, wrap
 from zeroclaw_tui.tui.themes import ACCENT, HIGHLIGHT, MUTED, STRONG, STRONG_ACCENT, clickable
 
 if TYPE_CHECKING:
@@ -458,8 +458,9 @@ class RoomCommands(Provider):
         is_dimmed, more = reason is not None, safe_text(reason or self._more(found))
         keys = (fit(found.keys, _KEY_CELLS), MUTED if is_dimmed else ACCENT)
         name = (fit(found.command.name, _NAME_CELLS), MUTED if is_dimmed else STRONG)
-        line = Content.assemble(keys, name, (found.command.title, MUTED if is_dimmed else ""))
-        return line + Content.styled(f"\n{' ' * (_KEY_CELLS + _NAME_CELLS)}{more}", MUTED) if more else line
+        blank = "\n" + " " * min(_KEY_CELLS + _NAME_CELLS, found.room.size.width // 3)
+        rest = blank + blank.join(wrap(more, found.room.size.width - len(blank) - 6)) if more else ""
+        return Content.assemble(keys, name, (found.command.title, MUTED if is_dimmed else ""), (rest, MUTED))
 
     def _more(self, found: PaletteCommand) -> str:
         return ""

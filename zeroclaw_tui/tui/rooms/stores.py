@@ -183,7 +183,7 @@ class StoresRoom(Listing, Room["Candidate | None"]):
             Column("", lambda row: "●" if row.is_current else "", width=1, look="final"),
             Column("store", lambda row: clean(row.name), width=15),
             Column("", state, width=10),
-            Column("memories", count, width=9, right=True),
+            Column("memories", count, width=9, right=True, hidden_below=48),
             Column("where", lambda row: clean(row.location), flex=True, look="muted", shortened=shorten_path),
         )
 

@@ -75,8 +75,7 @@ class SnapshotTab(UpkeepTab):
         when = f" of {absolute_time(snapshot.exported)}" if snapshot.exported else ""
         counts = Counter(difference.where for difference in differences)
         differs = [f"{counts[where]:,} {where}" for where in _SENTENCES if counts[where]]
-        memories = counted(len(snapshot.rows), "core memory")
-        self.query_one(TitleLine).say(f"{path.name}{when}: {memories}", *differs)
+        self.query_one(TitleLine).say(f"{path.name}{when}: {counted(len(snapshot.rows), 'core memory')}", *differs)
         self.table.empty = f"Store and snapshot have the same {counted(counts['same'])}."
         keys = {row.key for row in differences if row.there is not None and row.where != "same"}
         self.table.set_marks(key for key in self.table.marks if key in keys)
