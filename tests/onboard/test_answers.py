@@ -251,6 +251,8 @@ def test_the_defaults_file_applies_if_defaults_are_written() -> None:
         ("[memory]\nbackend = 'sqlite.main'\n[storage.postgres.work]\n", "postgres", "work"),
         ("[memory]\nbackend = 'sqlite.main'\n[storage.postgres.a]\n[storage.postgres.b]\n", "postgres", "default"),
         ("[memory]\nbackend = 'sqlite.main'\n", "qdrant", "default"),
+        ("[memory]\n[storage.sqlite.work]\n", None, "default"),
+        ("[memory]\n[storage.sqlite.work]\n", "sqlite", "work"),
     ],
 )
 def test_storage_is_written_under_the_right_alias(text: str, given: str | None, alias: str) -> None:

@@ -151,7 +151,7 @@ class Answers:
         answered, dot, alias = answer.value.partition(".") if answer else ("", "", "")
         if dot and answered == wanted:
             return alias
-        in_use, dot, alias = (self.current(BACKEND) or "").partition(".")
+        in_use, dot, alias = (self.current(BACKEND) or ("" if answer else "sqlite")).partition(".")
         if in_use.strip().lower() == wanted == self.backend() == self.situation.backend:
             return alias or DEFAULT_ALIAS
         table = self.situation.document.get(("storage", wanted))
