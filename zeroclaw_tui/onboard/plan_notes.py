@@ -18,6 +18,7 @@ from zeroclaw_tui.onboard.answers import (
     PROFILE_SETTINGS,
     PROVIDER_SETTING,
     Answers,
+    backend_defaults,
     shortens_retention,
 )
 from zeroclaw_tui.onboard.situation import Situation
@@ -76,9 +77,14 @@ def _of_the_switch(answers: Answers, after: Mapping[str, Any], changed: frozense
     if followed and not answers.situation.is_new:
         values = ", ".join(f"{name.removeprefix('memory.')} = {str(after[name]).lower()}" for name in followed)
         yield f"Switching the backend also sets {values}."
-    if keeps_nothing(old) and answers.value(AUTO_SAVE) is False and AUTO_SAVE not in answers.given:
+    wished = [name for name in (AUTO_SAVE, _HYGIENE) if backend_defaults(new).get(name) and name not in answers.given]
+    off = [name.removeprefix("memory.") for name in wished if not answers.value(name)]
+    if off:
         command = command_at(answers.situation.install, answers.situation.environ, "zeroclaw onboard")
-        yield f"Messages are not saved because auto_save stays false. To change that: `{command} --set auto_save=true`."
+        yield (
+            f"Still off, unlike the defaults of {BACKEND_TITLES[new]}: {', '.join(off)}. To turn on: "
+            f"`{command} --set {'=true --set '.join(off)}=true`."
+        )
 
 
 def _of_retention(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:
