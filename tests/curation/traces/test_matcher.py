@@ -35,6 +35,8 @@ LETTERS = st.text(st.sampled_from("Joseéáñẹ iIİ한하가がか"), min_size
         ("Nguyễn Việt", "nguy\u00ea\u0303n vi\u00ea\u0323t"),
         ("Zoë", "ZO\\u00CB"),
         ("Zoë", "zoe\\u0308"),
+        ("Άννα Zoë", "\\u0386\\u03bd\\u03bd\\u03b1 Zo\\\\\\\\u00cb"),
+        ("one\n😀", "One\\\\\\\\r\\\\\\\\n\\ud83d\\uDE00"),
         ('She said "no"', 'she said \\"NO\\"'),
         ("over\ntwo lines", "Over\r\nTwo Lines"),
     ],

@@ -7,8 +7,9 @@ import json
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import cache
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -38,6 +39,10 @@ _GENERATED_LINE = re.compile(
     r"|\*Created: [\dT:.+Z-]+ \| Updated: [\dT:.+Z-]+\*"
 )
 """Lines that ZeroClaw writes around the memories in its notes and snapshot."""
+_ESCAPE = re.compile(
+    r"\\+r\\+n|\\+u[dD][89abAB][\da-fA-F]{2}\\+u[dD][c-fC-F][\da-fA-F]{2}|\\+u[\da-fA-F]{4}|\\+[bfnrt\"/]|\\{2,}"
+)
+"""An escape of one character in JSON; each level of JSON in JSON doubles its backslashes."""
 _TOTAL = re.compile(r"(\s*\*\*Total core memories:\*\*\s*)(\d+)")
 
 
@@ -57,8 +62,12 @@ class TextMatcher:
         self.remark = ""
         if len(chosen) > MAX_TEXTS:
             self.remark = f"Only the first {MAX_TEXTS} of {len(chosen):,} texts were searched for."
-        self._folded = list(dict.fromkeys(form.casefold() for text in self.texts for form in _forms(text)))
-        self._longest = max(map(len, self._folded))
+        self._folded = [text.casefold() for text in self.texts]
+        forms = [unicodedata.normalize(form, text) for text in self.texts for form in ("NFC", "NFD")]
+        # JSON escapes no letter of the others.
+        self._decoded = [_decoded(form).casefold() for form in forms if json.dumps(form) != f'"{form}"']
+        # Room for letters that are escaped as two numbers at four levels.
+        self._longest = 26 * max(map(len, forms))
         self._mark = "" if self.matches(REMOVED) else REMOVED
 
     def matches(self, value: str) -> bool:
@@ -102,17 +111,12 @@ class TextMatcher:
 
     def find_spans(self, text: str) -> list[tuple[int, int]]:
         """Find where the texts start and end in a composed text; of overlaps only the first, and then the longest."""
-        folded, found = text.casefold(), list[tuple[int, int]]()
-        for form in self._folded:
-            index = folded.find(form)
-            while index >= 0:
-                found.append((index, index + len(form)))
-                index = folded.find(form, index + 1)
-        if found and len(folded) != len(text):
-            # One letter can fold to several, and a match must not begin or end inside a letter.
-            starts = accumulate((len(letter.casefold()) for letter in text), initial=0)
-            letters = {start: number for number, start in enumerate(starts)}
-            found = [(letters[start], letters[end]) for start, end in found if start in letters and end in letters]
+        found = _find_folded(text, self._folded)
+        if self._decoded and "\\" in text and (escaped := _find_folded(_decoded(text), self._decoded)):
+            ends = [(0, 0)]
+            for match in _ESCAPE.finditer(text):
+                ends.append((ends[-1][0] + match.start() - ends[-1][1] + 1, match.end()))
+            found += [(_encoded_index(start, ends), _encoded_index(end, ends)) for start, end in escaped]
         spans: list[tuple[int, int]] = []
         for start, end in sorted(found, key=lambda span: (span[0], -span[1])):
             if not spans or start >= spans[-1][1]:
@@ -142,23 +146,41 @@ def normalize(text: str) -> str:
     return unicodedata.normalize("NFC", text.replace("\r\n", "\n"))
 
 
+def _find_folded(text: str, forms: Iterable[str]) -> list[tuple[int, int]]:
+    """Find all starts and ends of case-folded forms in a text."""
+    folded, found = text.casefold(), list[tuple[int, int]]()
+    for form in forms:
+        index = folded.find(form)
+        while index >= 0:
+            found.append((index, index + len(form)))
+            index = folded.find(form, index + 1)
+    if found and len(folded) != len(text):
+        # One letter can fold to several, and a match must not begin or end inside a letter.
+        starts = accumulate((len(letter.casefold()) for letter in text), initial=0)
+        letters = {start: number for number, start in enumerate(starts)}
+        found = [(letters[start], letters[end]) for start, end in found if start in letters and end in letters]
+    return found
+
+
+def _decoded(text: str) -> str:
+    """Decode JSON's escapes of any depth."""
+    return _ESCAPE.sub(lambda match: _letter(match[0]), text)
+
+
+@cache
+def _letter(escape: str) -> str:
+    once = re.sub(r"\\+", r"\\", escape)
+    return once if once == "\\" else str(json.loads(f'"{once}"')).replace("\r\n", "\n")
+
+
+def _encoded_index(index: int, ends: Sequence[tuple[int, int]]) -> int:
+    """Convert an index in a decoded text; `ends` has the end of each escape there and in the text."""
+    decoded_end, end = ends[bisect_right(ends, index, key=lambda pair: pair[0]) - 1]
+    return end + index - decoded_end
+
+
 def _decode(value: bytes) -> str:
     return value.decode("utf-8", "surrogateescape")
-
-
-def _forms(text: str) -> Iterator[str]:
-    """Yield a text as it is, as escaped in JSON, and as escaped twice (JSON inside a string of a traced request)."""
-    yield text
-    # The number in an escape depends on the case of the letter.
-    for cased in (text, text.lower(), text.upper()):
-        for once in _escape(cased):
-            yield from (once, *_escape(once))
-
-
-def _escape(text: str) -> tuple[str, ...]:
-    """Escape a text as in JSON: with non-ASCII letters unchanged, and with them as \\uXXXX, composed or not."""
-    decomposed = unicodedata.normalize("NFD", text)
-    return json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1], json.dumps(decomposed)[1:-1]
 
 
 def _is_generated(name: str, value: str) -> bool:
