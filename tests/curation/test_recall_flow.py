@@ -141,6 +141,15 @@ async def test_a_cached_vector_of_the_right_length_saves_the_embedding_call(leng
     assert len(embedder.texts) == calls
 
 
+async def test_older_versions_search_with_the_vector_that_another_model_made():
+    memory, embedder = Shelf([row(1)], np.ones(3, np.float32)), TwoDimensions()
+    found = await recalled(memory, version="0.8.2", embedder=embedder)
+    vector = memory.asked[0][1]
+    assert vector is not None
+    assert (len(vector), embedder.texts) == (3, [])
+    assert "ZeroClaw 0.8.2 searches with this message's cached vector, which another model made." in found.notes
+
+
 @pytest.mark.parametrize(
     ("query", "version", "mode", "is_embedded"),
     [

@@ -45,7 +45,7 @@ def test_entries_below_the_threshold_do_not_count_and_the_rest_is_cut() -> None:
     )
     assert order(judged) == ["a", "b"]
     assert reasons(judged)["low"] == "threshold 0.17 < 0.40 after rerank from 0.10"
-    assert reasons(judged)["c"] == "rerank: 3 of the reranked, and only the first 2 go on"
+    assert reasons(judged)["c"] == "rerank: rank 3 of the reranked, and only the first 2 pass"
 
 
 def test_no_version_before_0_8_4_reranks() -> None:

@@ -107,11 +107,14 @@ def uses_vector(library: Library, trial: Trial) -> bool:
     return not (profile.search_modes and trial.settings.search_mode == "bm25")
 
 
-async def text_vector(library: Library, text: str) -> np.ndarray | None:
-    """The vector of a text, cached in the store or from the embedder; None without one. Raises EmbeddingFailed."""
+async def text_vector(library: Library, text: str, *, of_any_length: bool = False) -> np.ndarray | None:
+    """The vector of a text, cached in the store or from the embedder; None without one. Raises EmbeddingFailed.
+
+    Only with `of_any_length` a cached vector may differ in length from those of the embedder.
+    """
     if library.embedder is None:
         return None
-    cached = await _cached(library, text)
+    cached = await (cached_vector(library.memory, text) if of_any_length else _cached(library, text))
     return cached if cached is not None else await library.embedder.query(text)
 
 
@@ -138,9 +141,12 @@ async def _query_vector(library: Library, trial: Trial) -> QueryVector:
     if not (has_embedder and has_vectors):
         return QueryVector(note=library.why_no_vectors)
     try:
-        return QueryVector(await text_vector(library, trial.request.query))
+        vector = await text_vector(library, trial.request.query, of_any_length=trial.profile.reuses_vectors)
     except EmbeddingFailed as failure:
         return QueryVector(note=f"{failure.message} Keyword hits only. {failure.hint}".strip(), has_failed=True)
+    is_old = vector is not None and library.embedder is not None and len(vector) != library.embedder.dimensions
+    uses = f"ZeroClaw {trial.profile.version} searches with this message's cached vector, which another model made."
+    return QueryVector(vector, uses if is_old else None)
 
 
 # Replaying a recall from gathered evidence
@@ -164,11 +170,10 @@ class GatheredEvidence:
 
     async def record(self, trial: Trial, entry: MemoryEntry) -> Record:
         """Record what each stage of the recall does with one memory, which has its whole content."""
-        memory = self.library.memory
+        memory, about = self.library.memory, self.library.memory.about
         no_vector = (self.library.why_no_vectors or "it is not available").removeprefix("keyword only: ").rstrip(".")
-        rule, has_sessions = memory.about.rule or OwnRule(), "sessions" not in memory.why_not
-        fails = self._vector_for(trial).has_failed and memory.about.program is None
-        facts = StoreFacts(memory.name, rule, has_sessions, no_vector, fails)
+        fails = self._vector_for(trial).has_failed and about.program is None
+        facts = StoreFacts(memory.name, about.rule or OwnRule(), "sessions" not in memory.why_not, no_vector, fails)
         return await asyncio.to_thread((await self._answer(trial)).record, entry, facts)
 
     async def _answer(self, trial: Trial) -> Answer:

@@ -36,7 +36,7 @@ _NO_VECTORS: dict[NoVector, Stopping] = {
     "no query vector": ("the message has no vector", _NO_HELP),
     "mode": ("search mode bm25 ignores vectors", _OTHER_MODE),
     "no embedding": ("this memory has no vector", _RE_EMBED),
-    "other length": ("its vector has a different length, because another model made it", _RE_EMBED),
+    "other length": ("its vector and the message's differ in length, because two models made them", _RE_EMBED),
     "not above 0": ("its cosine is not above 0", _NO_HELP),
     "out of scope": ("its vector is not compared: it is of another session or agent", _NO_HELP),
 }

@@ -209,7 +209,7 @@ def _rerank(judged: list[ScoredEntry], eligible: Sequence[int], stops: list[Stop
             continue
         place += 1
         if place > limit:
-            stops[at] = Stop("rerank", f"{place:,} of the reranked, and only the first {limit:,} go on")
+            stops[at] = Stop("rerank", f"rank {place:,} of the reranked, and only the first {limit:,} pass")
             continue
         judged[at] = replace(judged[at], place=place)
         order.append(at)

@@ -98,6 +98,8 @@ class ScoringProfile:
         """Turns of cron and heartbeat have no conversation memories."""
         self.joins_scopes = joins_scopes or v >= (0, 8, 3)
         """Recalls of several session scopes become one list; before 0.8.3 each has its own block."""
+        self.reuses_vectors = v < (0, 8, 3)
+        """The vector of a message is reused after a change of the model, which from 0.8.3 on empties the cache."""
         self.reranks = v >= (0, 8, 4)
         """The rerank stage exists; it still has to be enabled."""
         self.agents_have_limits = v >= (0, 8, 0)

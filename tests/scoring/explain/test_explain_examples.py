@@ -128,7 +128,7 @@ UNFOUND: Sequence[dict[str, Any]] = (
             "long",
             "hybrid",
             True,
-            "no keyword match, and its vector has a different length, because another model made it",
+            "no keyword match, and its vector and the message's differ in length, because two models made them",
         ),
         ("far", "hybrid", True, "no keyword match, and its cosine is not above 0"),
         ("far", "hybrid", False, "no keyword match, and the message has no vector: no embeddings configured"),
