@@ -44,10 +44,7 @@ _MUCH_FREE_SHARE = 0.25
 _HYDRATED = "ZeroClaw's hydration made this database, and no ZeroClaw version can open it."
 _REINDEX = "`zeroclaw memory reindex` shows what is sent where, and creates them."
 _INDEX_FOLLOWS = "Keyword recall misses memories that the index lacks, and so does the agent."
-
-
 RepairName = Repair | Literal["compact", "fill vectors"]
-
 _BACKUP_STEP = "Create a backup of the whole database."
 REPAIR_STEPS: Mapping[RepairName, tuple[str, ...]] = {
     "rebuild keyword index": (

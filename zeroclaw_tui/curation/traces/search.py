@@ -26,6 +26,10 @@ from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line
 
+Check = Callable[[], object]
+"""Called often during a search; raises to cancel it."""
+FoundRow = tuple[str, int, dict[str, Any]]
+"""A row with a text: its table, its rowid and the values that have the text."""
 _PACKED = "It is compressed, so its content was not searched: unpack it, or delete it."
 _DAMAGED = "It should be a SQLite database, but it is not: delete it while ZeroClaw is stopped, or restore a backup."
 _LINES = "Every line that contains it is deleted."
@@ -219,14 +223,6 @@ def _root(config: MemoryConfig) -> Path | None:
     if file.name == "memory.db":
         return file.parent
     return file.parent.parent if file.parent.name == "memory" else None
-
-
-Check = Callable[[], object]
-"""Called often during a search; raises to cancel it."""
-
-
-FoundRow = tuple[str, int, dict[str, Any]]
-"""A row with a text: its table, its rowid and the values that have the text."""
 
 
 @dataclass(slots=True)
