@@ -112,7 +112,8 @@ async def test_a_file_is_imported_by_the_chosen_policy_and_undone(place: DiskIns
             path.write_text(text, encoding="utf-8")
             await import_from(screen, path)
             assert str(screen.top.query_one("#body", Static).content)
-            assert screen.top.query_one(LineInput).value == str(path)
+            await screen.press("x")
+            assert screen.top.query_one(LineInput).value == f"{path}x"
             await screen.press("escape")
     assert place.contents() == before
 

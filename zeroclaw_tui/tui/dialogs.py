@@ -293,7 +293,7 @@ def _field_text(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a form: its label, its value, and the possible values if it is not free text."""
+    """A field of a form; `values` if it is not free text. With a placeholder, typing does not replace its value."""
 
     name: str
     label: str
@@ -308,6 +308,7 @@ class Form(Dialog[Mapping[str, str]]):
     `below` describes the effect of the current values, and raises UsageError for invalid ones: the form stays open.
     """
 
+    AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", "cancel"),
         Binding("enter", "submit", "continue", show=False),
@@ -349,7 +350,8 @@ class Form(Dialog[Mapping[str, str]]):
 
     def on_mount(self) -> None:
         self.add_class("-typed")
-        self.query_one(f"#{self._fields[0].name}").focus()
+        first = self._fields[0]
+        self.set_focus(self.query_one(f"#{first.name}"), from_app_focus=bool(first.placeholder))
         self._show_below(is_submitted=False)
 
     @on(Input.Changed)

@@ -120,9 +120,7 @@ class View:
     @property
     def title(self) -> str:
         """The title of the list."""
-        if self.is_similar:
-            return "Similar memories"
-        return "Recall" if self.is_recall else "Memories"
+        return "Similar memories" if self.is_similar else "Recall" if self.is_recall else "Memories"
 
     @property
     def is_similar(self) -> bool:
