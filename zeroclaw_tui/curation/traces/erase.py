@@ -39,8 +39,9 @@ _REFUSED = "A row cannot be changed, because others belong to it."
 
 _UNCUTTABLE = "The text cannot be cut out of this file: edit it by hand, or delete the file if you do not need it."
 _STILL = (
-    "It is still there: within names, categories, roles or times that programs write (edit it by hand), or because a "
-    "program wrote it again (stop that program, then erase once more)."
+    "It is still there: within names, categories, roles or times that programs write (edit it by hand), in a keyword "
+    "index, which has the words of other memories without accents (zoe for Zoë), or because a program wrote it again "
+    "(stop that program, then erase once more)."
 )
 _PAGES = "No row has it any more, but its bytes stay in the file or its log: "
 
@@ -239,13 +240,12 @@ def _clean_file(file: PlacedFile, matcher: TextMatcher, check: search.Check, *, 
         return "" if not count or disk.retry_if_changed(rewrite, file.path) else _UNCUTTABLE
     reason = _erase_rows(file.path, matcher, check, prunes=prunes) if count or prunes else ""
     try:
-        is_due = bool(count or prunes)
-        if not is_due:
+        if not count and not prunes:
             with sqlite.open_immutable(file.path) as (connection, _):
                 # A keyword index may still have the words of rows that were deleted earlier.
-                is_due = bool(keyword_indexes(connection))
-        if is_due:
-            _wipe(file.path)
+                if not keyword_indexes(connection):
+                    return reason
+        _wipe(file.path)
     except (OSError, InspectorError) as error:
         return reason or f"{_PAGES}{search.unread_sentence(error)}"
     return reason
