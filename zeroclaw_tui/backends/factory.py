@@ -28,7 +28,7 @@ class BackendInfo(NamedTuple):
     label: str
     in_zeroclaw: bool = True
     """Whether any ZeroClaw release has this backend."""
-    has_local_database: bool = False
+    has_database: bool = False
     """Whether its memories are in a brain.db on this machine."""
     has_notes: bool = False
     """Whether its memories are a folder of Markdown."""
@@ -50,15 +50,15 @@ class BackendInfo(NamedTuple):
     @property
     def takes_url(self) -> bool:
         """Whether its location can be a URL."""
-        return not (self.has_local_database or self.has_notes or self.is_foreign_file or self.place)
+        return not (self.has_database or self.has_notes or self.is_foreign_file or self.place)
 
 
 BACKENDS: tuple[BackendInfo, ...] = (
-    BackendInfo("sqlite", "SQLite: one local file, keyword and vector search (recommended)", has_local_database=True),
+    BackendInfo("sqlite", "SQLite: one local file, keyword and vector search (recommended)", has_database=True),
     BackendInfo(
         "lucid",
         "Lucid: the local SQLite file, and the lucid program for what is not found there",
-        has_local_database=True,
+        has_database=True,
         forwards_writes=True,
     ),
     BackendInfo("postgres", "PostgreSQL: a server, reached by URL", schemes=("postgres", "postgresql")),
@@ -105,37 +105,22 @@ def backend_of_url(url: str) -> str | None:
     return next((info.key for info in BACKENDS if scheme in info.schemes), None)
 
 
-def has_database(name: str) -> bool:
-    """Whether a backend stores its memories in a local database file that this release can open."""
-    return _known(name).has_local_database
-
-
-def _known(name: str) -> BackendInfo:
+def known_backend(name: str) -> BackendInfo:
     """Find a backend by its name; for an unknown name, one without any capability."""
     return backend_info(name) or BackendInfo(name, name)
 
 
 def foreign_file(config: MemoryConfig) -> Path | None:
     """The file of another program that is the store of a config; None for any other store."""
-    if not _known(config.backend).is_foreign_file:
+    if not known_backend(config.backend).is_foreign_file:
         return None
     named = config.location or config.storage.get("path")
     return Path(named).expanduser() if isinstance(named, str) and named else config.install.database
 
 
-def has_notes(name: str) -> bool:
-    """Whether a backend stores its memories in a folder of Markdown."""
-    return _known(name).has_notes
-
-
-def keeps_nothing(name: str) -> bool:
-    """Whether a backend discards everything that is stored."""
-    return _known(name).keeps_nothing
-
-
 def forwards_writes(*names: str) -> bool:
     """Whether any of these backends also passes stored memories to another program, which keeps them."""
-    return any(_known(name).forwards_writes for name in names)
+    return any(known_backend(name).forwards_writes for name in names)
 
 
 def plugin_names() -> tuple[str, ...]:

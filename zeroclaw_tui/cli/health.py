@@ -115,11 +115,11 @@ def _health_document(found: Health, library: Library | None, config: MemoryConfi
 
 def store_place(config: MemoryConfig, library: Library | None) -> tuple[str, str]:
     """The backend and its location without password, from the config if the store does not open."""
-    from zeroclaw_tui.backends.factory import create_memory, has_database
+    from zeroclaw_tui.backends.factory import create_memory, known_backend
 
     if library is not None:
         return library.memory.name, mask_secrets(library.memory.about.location)
-    if has_database(config.backend):
+    if known_backend(config.backend).has_database:
         return config.backend, mask_secrets(str(config.database))
     with suppress(InspectorError):
         return config.backend, mask_secrets(create_memory(config).about.location)

@@ -127,7 +127,9 @@ def _config_of(
     load = partial(load_config, install, variables, location=options.location, read_only=read_only, version=version)
     config = load(backend=options.backend)
     by_content = None if options.backend is not None else _backend_by_content(install, options.location)
-    if by_content is not None and not (factory.has_database(by_content) and factory.has_database(config.backend)):
+    if by_content is not None and not all(
+        factory.known_backend(name).has_database for name in (by_content, config.backend)
+    ):
         config, source = load(backend=by_content), _BY_CONTENT
     info = factory.backend_info(config.backend)
     if locations.is_url(options.location) and options.backend is None and info is not None and not info.takes_url:
@@ -209,7 +211,7 @@ class Candidate(NamedTuple):
         place = str(config.location or config.storage.get("url") or config.storage.get("db_url") or "")
         info = factory.backend_info(config.backend)
         if info is not None and not info.takes_url:
-            is_file = info.has_local_database or info.is_foreign_file
+            is_file = info.has_database or info.is_foreign_file
             place = config.location or info.place or str(config.database if is_file else config.install.root)
         if place and "://" not in place:
             return place
@@ -300,7 +302,7 @@ def _aliases_in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
         return
     kinds = notes.table(memory_config.migrate_to_schema_3(document, target, notes), "storage")
     for kind in kinds:
-        is_missing = factory.has_database(kind) and not exists(config.install.database)
+        is_missing = factory.known_backend(kind).has_database and not exists(config.install.database)
         if factory.backend_info(kind) is not None and not is_missing:
             for alias in notes.table(kinds, kind):
                 yield f"{kind}.{alias}", f"{FILE}, [storage.{kind}.{alias}]"

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.cancellation import CancellableTask, read_in_thread
-from zeroclaw_tui.backends.factory import create_memory, has_database
+from zeroclaw_tui.backends.factory import create_memory, known_backend
 from zeroclaw_tui.backends.health import Health, Pages, Repair
 from zeroclaw_tui.backends.lookup import require_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -442,7 +442,7 @@ async def compact(config: MemoryConfig, now: datetime) -> RepairOutcome:
 
 
 def _require_database_file(config: MemoryConfig) -> None:
-    if not has_database(config.backend):
+    if not known_backend(config.backend).has_database:
         raise Refused(f"The {config.backend} backend has no database file here.", hint="Nothing was changed.")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from zeroclaw_tui.backends.base import check_writable
-from zeroclaw_tui.backends.factory import has_database
+from zeroclaw_tui.backends.factory import known_backend
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation import external
 from zeroclaw_tui.curation.changes import run_change
@@ -90,7 +90,7 @@ class CoreMemories(NamedTuple):
 
 def place_of(config: MemoryConfig) -> Path:
     """The path where ZeroClaw looks for the snapshot. Raises Refused for a lone store, and for other backends."""
-    if not has_database(config.backend):
+    if not known_backend(config.backend).has_database:
         raise Refused(
             f"ZeroClaw writes and reads {NAME} only for the backends sqlite and lucid; this one is {config.backend}.",
             hint="`zeroclaw memory export` writes the memories of every backend to a file.",
@@ -184,7 +184,7 @@ async def plan_hydrate(
     on_progress: ProgressCallback | None = None,
 ) -> Plan:
     """Plan the import of a snapshot or a JSONL export; `keys` selects some of its memories."""
-    if not has_database(target.config.backend):
+    if not known_backend(target.config.backend).has_database:
         raise Refused(
             f"ZeroClaw hydrates only for the backends sqlite and lucid; this one is {target.config.backend}.",
             hint="`zeroclaw memory import` brings memories into any store.",

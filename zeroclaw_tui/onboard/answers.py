@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from zeroclaw_tui.backends.factory import backend_info, keeps_nothing
+from zeroclaw_tui.backends.factory import backend_info, known_backend
 from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.config.schema import (
     BACKENDS_WITH_DEFAULTS,
@@ -114,7 +114,7 @@ def backend_answer(text: str, target: Target) -> str:
         )
     if not dot:
         return kind
-    if not target.has_aliases or keeps_nothing(kind) or not re.fullmatch(r"[A-Za-z0-9_-]+", alias):
+    if not target.has_aliases or known_backend(kind).keeps_nothing or not re.fullmatch(r"[A-Za-z0-9_-]+", alias):
         raise UsageError(
             f"{kind}.{shown(alias)} is not a backend here. A name with a dot needs ZeroClaw 0.8.0 or later, a backend "
             "that stores something, and an alias of letters, digits, _ and -.",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from zeroclaw_tui.backends.factory import has_database, keeps_nothing
+from zeroclaw_tui.backends.factory import known_backend
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.save import save_config
 from zeroclaw_tui.config.schema import SETTINGS
@@ -192,6 +192,6 @@ def previous_store(plan: Plan) -> str | None:
     answers = plan.answers
     old, new = answers.situation.backend, answers.backend()
     is_left = is_switched(answers, frozenset(change.name for change in plan.changes))
-    is_shared = has_database(old) and has_database(new)
-    can_copy = is_left and not is_shared and not keeps_nothing(new)
+    is_shared = known_backend(old).has_database and known_backend(new).has_database
+    can_copy = is_left and not is_shared and not known_backend(new).keeps_nothing
     return old if can_copy and may_hold_memories(answers.situation) else None

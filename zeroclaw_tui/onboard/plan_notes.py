@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from zeroclaw_tui.backends.factory import has_database, keeps_nothing
+from zeroclaw_tui.backends.factory import known_backend
 from zeroclaw_tui.config.locations import command_at
 from zeroclaw_tui.config.schema import DAYS_BY_CATEGORY, SETTINGS
 from zeroclaw_tui.config.setting_names import BACKEND, variable_of
@@ -58,7 +58,7 @@ def may_hold_memories(situation: Situation) -> bool:
     """Whether the backend in use may have memories; a server may always, as it is not queried."""
     kind = situation.backend
     is_remote = kind in ("postgres", "qdrant")
-    return kind in BACKEND_TITLES and not keeps_nothing(kind) and (is_remote or bool(situation.found))
+    return kind in BACKEND_TITLES and not known_backend(kind).keeps_nothing and (is_remote or bool(situation.found))
 
 
 def _of_the_switch(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:
@@ -67,7 +67,7 @@ def _of_the_switch(answers: Answers, after: Mapping[str, Any], changed: frozense
     if not is_switched(answers, changed):
         return
     if may_hold_memories(answers.situation):
-        if has_database(old) and has_database(new):
+        if known_backend(old).has_database and known_backend(new).has_database:
             yield "The memories stay in use because SQLite and Lucid share one database."
         else:
             yield f"The memories in {BACKEND_TITLES[old]} are not moved, and no longer recalled."

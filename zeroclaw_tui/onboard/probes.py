@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from zeroclaw_tui.backends.factory import create_memory, has_database, probe_server
+from zeroclaw_tui.backends.factory import create_memory, known_backend, probe_server
 from zeroclaw_tui.backends.health import StartCheck
 from zeroclaw_tui.backends.program import run_program
 from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory
@@ -125,7 +125,7 @@ async def _probe_files(answers: Answers, seconds: float) -> Finding:
     from zeroclaw_tui.files.database import why_not_writable
 
     backend, install = answers.backend(), answers.situation.install
-    if not has_database(backend):
+    if not known_backend(backend).has_database:
         _check_folder(install.root)
         return Finding(backend, "good", f"{one_line(with_tilde(str(install.root)))} can be written")
     database = install.database

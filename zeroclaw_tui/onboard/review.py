@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from zeroclaw_tui.backends.factory import keeps_nothing
+from zeroclaw_tui.backends.factory import known_backend
 from zeroclaw_tui.config.locations import command_at, config_dir_option
 from zeroclaw_tui.config.masking import masked_secret
 from zeroclaw_tui.config.save import ConfigDiff, compare_configs
@@ -156,7 +156,7 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
         lines.append([("", hand_off_text(situation, is_written=True))])
         if situation.binary is not None:
             lines.append(command_line(real_command(situation)))
-    if keeps_nothing(new):
+    if known_backend(new).keeps_nothing:
         return lines
     lines.append([("", "Browse the memories, or store the first one:" if is_first else "Browse the memories:")])
     lines.append(command_line(_command(situation, "zeroclaw-tui")))

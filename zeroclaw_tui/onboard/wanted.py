@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from zeroclaw_tui.backends.factory import keeps_nothing
+from zeroclaw_tui.backends.factory import known_backend
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA
 from zeroclaw_tui.config.schema import PROVIDER_CONFIG, SETTINGS, Target, default_text, kind_of
@@ -167,15 +167,19 @@ def _backend_value(answers: Answers) -> str | None:
     if written.lower() != kind:
         return full
     is_alias_same = (written_alias if dot else DEFAULT_ALIAS) == alias
-    return None if is_alias_same or not answers.situation.target.has_aliases or keeps_nothing(kind) else full
+    return None if is_alias_same or not _takes_alias(answers, kind) else full
 
 
 def _full_backend(answers: Answers, kind: str) -> str:
     """The backend in the format of this file. Below schema 3 the alias `default` is omitted, because a name with a dot
     would make ZeroClaw <= 0.7.5 switch to Markdown."""
-    target, alias = answers.situation.target, answers.alias(kind)
-    is_alias_needed = target.schema >= NEWEST_SCHEMA or alias != DEFAULT_ALIAS
-    return f"{kind}.{alias}" if target.has_aliases and is_alias_needed and not keeps_nothing(kind) else kind
+    alias = answers.alias(kind)
+    is_alias_needed = answers.situation.target.schema >= NEWEST_SCHEMA or alias != DEFAULT_ALIAS
+    return f"{kind}.{alias}" if is_alias_needed and _takes_alias(answers, kind) else kind
+
+
+def _takes_alias(answers: Answers, kind: str) -> bool:
+    return answers.situation.target.has_aliases and not known_backend(kind).keeps_nothing
 
 
 def needed_settings(answers: Answers) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from zeroclaw_tui.backends.factory import keeps_nothing
+from zeroclaw_tui.backends.factory import known_backend
 from zeroclaw_tui.config.locations import Install, config_dir_option, home_folder
 from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.config.toml import read_config
@@ -102,7 +102,7 @@ def _after(asker: Asker, plan: Plan) -> WizardResult:
     if situation.binary is not None:
         command = f"zeroclaw --real {' '.join(real_arguments(situation))}"
         choices.append(Choice("real", "Set up providers and channels", command))
-    if not keeps_nothing(plan.answers.backend()):
+    if not known_backend(plan.answers.backend()).keeps_nothing:
         choices.append(Choice("inspect", "Open the inspector"))
     chosen = asker.choose("What next?", choices, preset="nothing", back=False) if len(choices) > 1 else "nothing"
     if chosen == "real":

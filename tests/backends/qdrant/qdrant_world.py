@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 from support.memories import MemoryEntry
 from support.places import EmbeddingConfig
 from support.qdrant_points import PointStore
@@ -12,7 +13,7 @@ from support.qdrant_server import QdrantServer
 from support.stores import key_and_content
 
 from zeroclaw_tui.backends.qdrant.client import parse_address
-from zeroclaw_tui.backends.qdrant.store import QdrantMemory, unpack_vector
+from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector
 
 NAME = "zeroclaw_memories"
@@ -37,7 +38,7 @@ def point(entry: MemoryEntry, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
     if entry.session_id is not None:
         payload["session_id"] = entry.session_id
-    vector = unpack_vector(local_vector(key_and_content(entry.key, entry.content), DIMENSIONS))
+    vector = np.frombuffer(local_vector(key_and_content(entry.key, entry.content), DIMENSIONS), dtype="<f4").tolist()
     return {"id": entry.id, "payload": payload | more, "vector": vector}
 
 

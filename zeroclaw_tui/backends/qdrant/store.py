@@ -123,7 +123,9 @@ def point_of_row(row: Row) -> Point:
     payload.setdefault("content", "")
     point: Point = {"id": parse_id(row.id), "payload": payload}
     vector = row.values.get("embedding")
-    return point | ({"vector": unpack_vector(vector)} if isinstance(vector, bytes) else {})
+    if isinstance(vector, bytes):
+        point["vector"] = list(struct.unpack(f"<{len(vector) // 4}f", vector))
+    return point
 
 
 def new_point_row(id: str, values: Mapping[str, Value], agent: str | None) -> Row:
@@ -320,11 +322,6 @@ def _require_unicode(key: str, texts: Iterable[Value]) -> None:
 def pack_vector(vector: Sequence[float]) -> bytes:
     """The numbers as little-endian float32."""
     return struct.pack(f"<{len(vector)}f", *vector)
-
-
-def unpack_vector(data: bytes) -> list[float]:
-    """The numbers of `pack_vector`."""
-    return list(struct.unpack(f"<{len(data) // 4}f", data))
 
 
 class TooManyPoints(Refused):

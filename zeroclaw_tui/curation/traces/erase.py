@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from zeroclaw_tui.backends.base import check_writable
 from zeroclaw_tui.backends.cancellation import CancellableTask
-from zeroclaw_tui.backends.factory import has_database
+from zeroclaw_tui.backends.factory import known_backend
 from zeroclaw_tui.curation.export import header_for
 from zeroclaw_tui.curation.external import keyword_indexes
 from zeroclaw_tui.curation.formats.jsonl import line_of
@@ -183,7 +183,7 @@ async def erase_texts(library: Library, plan: ErasePlan, on_progress: ProgressCa
     scan = await search.scan_files(library, matcher, everything=True)
     location = memory.about.location
     # The scan has already searched stores that are files.
-    if not (has_database(memory.name) or memory.about.is_line_based or memory.about.program is not None):
+    if not (known_backend(memory.name).has_database or memory.about.is_line_based or memory.about.program is not None):
         try:
             remaining = await _memories(library, matcher, frozenset())
             scan.places += [TextPlace("store", location, len(remaining), can_clean=True)] if remaining else []
@@ -351,7 +351,7 @@ async def _memories(library: Library, matcher: TextMatcher, ids: frozenset[str])
     memory = library.memory
     memories: list[RowVersion] = []
     # In a database file, the other columns of a row can be cut without deleting it.
-    only = ("key", "content") if has_database(memory.name) else None
+    only = ("key", "content") if known_backend(memory.name).has_database else None
 
     def visit(row: Row) -> None:
         if row.id in ids or _has_text(matcher, row, only):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from zeroclaw_tui.backends.cancellation import CancellableTask
-from zeroclaw_tui.backends.factory import foreign_file, forwards_writes, has_database, has_notes
+from zeroclaw_tui.backends.factory import foreign_file, forwards_writes, known_backend
 from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, notes_root
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.config.toml import read_toml
@@ -113,10 +113,10 @@ class PlacedFiles:
         document: Mapping[str, Any] = {}
         with suppress(InspectorError):
             document = (self._config_dir and read_toml(self._config_dir / "config.toml")) or {}
-        own = os.path.realpath(config.database) if has_database(backend) else None
+        own = os.path.realpath(config.database) if known_backend(backend).has_database else None
         for place in PLACES:
             # In a Markdown store the notes of agents belong to the store and are not copies.
-            if not everything and (place.erase_only or (place.kind == "markdown" and has_notes(backend))):
+            if not everything and (place.erase_only or (place.kind == "markdown" and known_backend(backend).has_notes)):
                 continue
             paths = [path for start in starts[place.under] for path in self._matching(place, start)]
             if root is not None:
@@ -137,7 +137,7 @@ class PlacedFiles:
         # ZeroClaw >= 0.8 stores notes of agents here, and its migration moved old files here.
         agents = [agent / "workspace" for folder in config_dirs for agent in self._paths(folder / "agents")]
         folders = [*roots, *filter(Path.is_dir, agents), *agent_folders(config).values()]
-        databases = [config.database.parent] if has_database(backend) else []
+        databases = [config.database.parent] if known_backend(backend).has_database else []
         forwards = forwards_writes(backend, config.backend, config.zeroclaw_backend)
         return {
             "folder": dict.fromkeys(folders),
@@ -201,9 +201,9 @@ class PlacedFiles:
 
 def _store_files(config: MemoryConfig, backend: str) -> Iterator[tuple[Path, Place]]:
     """Yield the files of the store itself; the notes of agents are in separate folders."""
-    if has_database(backend):
+    if known_backend(backend).has_database:
         yield config.database, STORE_DATABASE
-    elif has_notes(backend):
+    elif known_backend(backend).has_notes:
         root = notes_root(Path(config.location).expanduser()) if config.location is not None else config.install.root
         daily = root / DAILY_FOLDER
         notes = [root / CORE_NAME, *(daily / name for name in names_in(daily) if name.endswith(".md"))]
@@ -214,7 +214,7 @@ def _store_files(config: MemoryConfig, backend: str) -> Iterator[tuple[Path, Pla
 
 def _root(config: MemoryConfig) -> Path | None:
     """The workspace or data folder of the store; None for a file outside of one."""
-    install, is_notes = config.install, has_notes(config.backend)
+    install, is_notes = config.install, known_backend(config.backend).has_notes
     if config.location is None and (is_notes or install.layout != "lone"):
         return install.root
     file = install.database if config.location is None else Path(config.location).expanduser()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from textual.content import Content
 from textual.screen import Screen
 
-from zeroclaw_tui.backends.factory import has_database
+from zeroclaw_tui.backends.factory import known_backend
 from zeroclaw_tui.backends.lookup import entry_with_id, versions, versions_at, whole_entry, why_fixed
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import SUPERSEDED_BY, Edit
@@ -400,5 +400,5 @@ def why_dimmed(action: str, library: Library, under_cursor: ScoredEntry | None =
         case "re_embed":
             return library.why_no_vectors
         case "snapshot":
-            return None if has_database(memory.name) else NO_SNAPSHOT
+            return None if known_backend(memory.name).has_database else NO_SNAPSHOT
     return None

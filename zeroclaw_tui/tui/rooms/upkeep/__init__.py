@@ -10,7 +10,7 @@ from typing import Literal
 from textual.app import ComposeResult
 from textual.dom import DOMNode
 
-from zeroclaw_tui.backends.factory import has_database
+from zeroclaw_tui.backends.factory import known_backend
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.tui.commands import Command, common_commands
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS, NO_SNAPSHOT
@@ -93,7 +93,7 @@ class UpkeepRoom(StoreRoom):
         memory = self.library.memory
         if action in ("undo", "redo") or (memory.about.keeps_nothing and action in ("clean_up", "snapshot")):
             return self.library.read_only_because
-        if action == "snapshot" and not has_database(memory.name):
+        if action == "snapshot" and not known_backend(memory.name).has_database:
             return NO_SNAPSHOT
         return self.tab.why_dimmed(action) if self.is_mounted else None
 
