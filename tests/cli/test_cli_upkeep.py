@@ -127,7 +127,7 @@ def test_hygiene_shows_its_plan_runs_it_and_undo_reverses_it(memory: Command, ag
     for words in (
         "on, every 12 h · never run · next when the agent starts", "daily files older than 7 days are archived",
         "memory/2020-01-05.md", "→ archive/2020-01-05.md, then deleted", '"text"',
-        "2 files archived · 3 files deleted · 1 row to the trash",
+        "3 files deleted · 1 row to the trash",
     ):  # fmt: skip
         assert words in shown.out
     done = memory("hygiene", "--yes", "--json", "--profile", "0.7.5").json

@@ -302,7 +302,6 @@ class RowMemory(Memory):
         return next(iter(await self.rows(Query(ENTRIES, keys=[key]))), None)
 
     async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
-        """List all memories that are not superseded, the last updated first."""
         wanted = MemoryFilter(
             category=None if category is None else (category,),
             session=(session_id,) if session_id is not None and "sessions" not in self.why_not else None,

@@ -123,7 +123,6 @@ class TraitWriter(RowWriter):
         return row.key
 
     def same(self, one: Row, other: Row) -> bool:
-        """Whether they are equal in the fields that the trait stores."""
         return all(one.values.get(name) == other.values.get(name) for name in self._stored)
 
     def new_row(self, draft: Draft, existing: Row | None, owner: str | None) -> Row:

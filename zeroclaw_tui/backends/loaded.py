@@ -63,8 +63,7 @@ class Loaded:
     async def find(self, query: Query[Any]) -> Sequence[MemoryEntry]:
         """Find the memories of a query with their full contents, in its order.
 
-        Raises UsageError for a pattern that is too slow, and Unreadable if two memories have the
-        same id or handle.
+        Raises UsageError for a pattern that is too slow, and Unreadable if two memories have the same id or handle.
         """
         if (named := self._named(query)) is not None:
             return await filter_entries_async(named, query.filter)

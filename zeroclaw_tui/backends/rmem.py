@@ -121,7 +121,7 @@ def _read_memories(connection: sqlite3.Connection, schema: Schema) -> Iterator[R
             key=key_of("rmem", as_text(id)),
             content=as_text(text),
             category="misc" if category is None else as_text(category),
-            updated_at=_text_or_none(updated),
+            updated_at=None if updated is None else as_text(updated),
             namespace=as_text(user),
         )  # fmt: skip
 
@@ -146,7 +146,7 @@ def _read_archive(connection: sqlite3.Connection, schema: Schema) -> Iterator[Ro
             key=key,
             content=as_text(text),
             category="archive",
-            updated_at=_text_or_none(archived),
+            updated_at=None if archived is None else as_text(archived),
             namespace=as_text(user),
             superseded_by=newer_id,
             kind=kind,
@@ -164,7 +164,7 @@ def _read_relations(connection: sqlite3.Connection, schema: Schema) -> Iterator[
             key=f"rmem_rel_{hashed.hexdigest()[:8]}",
             content=f"{source} {relation} {destination}",
             category="relation",
-            updated_at=_text_or_none(updated),
+            updated_at=None if updated is None else as_text(updated),
             namespace=user,
             # R-Mem does not record which relation replaced it.
             superseded_by=None if valid == 1 else "",
@@ -198,10 +198,6 @@ def cosines(rows: Sequence[Row], vector: np.ndarray) -> dict[Handle, float]:
 def memory_id(id: str) -> str:
     """Get the id of the memory from the id of its archived text or deleted copy."""
     return id.removesuffix(":deleted").partition(":superseded:")[0]
-
-
-def _text_or_none(value: object) -> str | None:
-    return None if value is None else as_text(value)
 
 
 STAGE = "rmem"

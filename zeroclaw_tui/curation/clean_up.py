@@ -97,7 +97,6 @@ class Finding:
 
     @property
     def remark(self) -> str:
-        """The problem and its effect."""
         return REMARKS[self.kind]
 
     @property

@@ -144,7 +144,6 @@ class HygieneItem(NamedTuple):
         return f"→ {self.target.partition('/')[2]}{', then deleted' if self.also_deleted else ''}"
 
     def as_json(self) -> dict[str, Any]:
-        """The item in the JSON output."""
         document = {name: getattr(self, name) for name in ("rule", "name", "date", "size", "target")}
         return {**document, "and_purged": self.also_deleted, "id": self.id}
 
@@ -160,7 +159,6 @@ class HygienePlan(NamedTuple):
     problems: tuple[str, ...] = ()
 
     def items_of(self, rule: RuleName) -> tuple[HygieneItem, ...]:
-        """The items of one rule."""
         return tuple(item for item in self.items if item.rule == rule)
 
     def without(self, ids: Collection[str]) -> HygienePlan:
@@ -189,7 +187,7 @@ class HygienePlan(NamedTuple):
     def sentences(self) -> tuple[str, ...]:
         """Summarize the run in phrases: "2 files archived"."""
         files = [item for item in self.items if item.version is None and item.row is None]
-        archived = sum(item.target is not None for item in files)
+        archived = sum(item.effect == "archive" for item in files)
         deleted = sum(item.effect == "delete" for item in files)
         rows = sum(item.version is not None for item in self.items)
         entries = len(self.items) - len(files) - rows
@@ -202,7 +200,6 @@ class HygienePlan(NamedTuple):
         return tuple(text for number, text in facts if number)
 
     def as_json(self) -> dict[str, Any]:
-        """The plan in the JSON output."""
         state, rules = self.state, list[dict[str, Any]]()
         for rule in self.rules.rules:
             sizes = [item.size for item in self.items_of(rule.name)]

@@ -44,11 +44,11 @@ class Trash:
         self.store, self.now = store, clock
         self._file = JournalFile(install, store, clock)
         self._codec = self._file.codec
-        self._begun_here: set[int] = set()
+        self.begun_here: set[int] = set()
+        """The actions that this object began or reversed, rather than another session or program."""
 
     @property
     def file(self) -> Path:
-        """The path of trash.db."""
         return self._file.path
 
     # Changing
@@ -68,12 +68,8 @@ class Trash:
         except BaseException:
             os.close(descriptor)
             raise
-        self._begun_here |= {action.number, action.reversed_action}
+        self.begun_here |= {action.number, action.reversed_action}
         return action
-
-    def was_begun_here(self, action: int) -> bool:
-        """Whether this object began or reversed an action, rather than another session or program."""
-        return action in self._begun_here
 
     async def recover(self, memory: Memory) -> None:
         """Delete changes of killed actions that are not in the store; does nothing while an action is running."""
@@ -281,7 +277,6 @@ class RunningAction(Journal):
             raise
 
     def _begin(self, connection: sqlite3.Connection, summary: str) -> int:
-        """Insert the action and return its number."""
         now = self._file.now()
         query = "INSERT INTO actions (store, verb, at, moment, summary) VALUES (?, ?, ?, ?, ?)"
         values = (self._file.store, self._verb, now.isoformat(), now.timestamp(), records.bindable(summary))
@@ -305,7 +300,6 @@ class RunningAction(Journal):
             records.delete_changes(connection, self._recorded)
 
     async def set_summary(self, summary: str) -> None:
-        """Change its summary."""
 
         def write() -> None:
             with self._transaction() as connection:

@@ -117,7 +117,6 @@ class RowCodec:
         return text if is_unicode(text) else json.dumps(parts)
 
     def unpack(self, text: str | None) -> Row | None:
-        """Decode a row."""
         if text is None:
             return None
         *parts, table, values = json.loads(text)
@@ -193,7 +192,6 @@ class Action:
         return one_line(masked(self.summary[:_LONGEST_SUMMARY])).rstrip(".") or self.verb
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fields of the JSON document."""
         return {name: getattr(self, name) for name in ("number", "verb", "at", "summary", "count")}
 
 
@@ -212,7 +210,6 @@ class Version(NamedTuple):
 
     @property
     def change(self) -> RowChange:
-        """The change with its number."""
         return RowChange(self.before, self.after, number=self.number, after_state=self.after_state)
 
     @property

@@ -60,7 +60,6 @@ class PurgePlan:
 
     @property
     def count(self) -> int:
-        """The number of memories."""
         return len(self.versions)
 
     def as_json(self) -> dict[str, Any]:

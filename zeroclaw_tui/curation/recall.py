@@ -337,7 +337,6 @@ class Prompt(NamedTuple):
 
     @property
     def characters(self) -> int:
-        """The length of the text."""
         return len(self.text)
 
     @property
@@ -351,7 +350,6 @@ class Prompt(NamedTuple):
         return self.result.injected
 
     def as_json(self) -> dict[str, Any]:
-        """The document that the prompt command prints."""
         own = ("text", "rule", "differs_by_rule", "characters", "tokens", "entries", "why_empty")
         document = self.result.as_json()
         of_recall = ("profile", "profile_source", "threshold", "results", "notes")

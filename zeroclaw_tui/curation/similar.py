@@ -48,7 +48,6 @@ class SimilarResult(NamedTuple):
         return (f"{self.compared:,} compared by {by}", *([self.reason] if self.reason is not None else []))
 
     def as_json(self) -> dict[str, Any]:
-        """The document that the similar command prints."""
         source = {"id": self.entry and self.entry.id, "key": self.entry and self.entry.key, "query": self.query}
         method = {"way": self.method, "because": self.reason, "compared": self.compared}
         results = [

@@ -55,7 +55,6 @@ class TriedSettings(NamedTuple):
 
     @property
     def changed(self) -> tuple[TrialSetting, ...]:
-        """The modified settings."""
         # Compared as text, because NaN is not equal to itself.
         return tuple(setting for setting in SETTINGS if repr(setting.get(self.now)) != repr(setting.get(self.before)))
 
@@ -103,7 +102,6 @@ class TrialSetting(NamedTuple):
         return tuple(self.labels)
 
     def get(self, trial: Trial) -> Any:
-        """The value in a trial."""
         return attrgetter(self.path)(trial)
 
     def with_value(self, tried: TriedSettings, value: Any) -> TriedSettings:
@@ -279,7 +277,10 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
         if (source := config.sources.get(name, "")).startswith("environment ")
     ]
     warnings = [*complaints_of(library, trial, {CONFIG_SETTINGS[name].subject for name in values}), *overridden]
-    if _has_more_than_settings(library, trial):
+    request = trial.request
+    is_plain = request.limit == request.turn_limit and {*request.scopes} == {None} and request.rule == "cli"
+    # config.toml sets no limit, scopes, rule and profile.
+    if not is_plain or trial.profile != library.profile.profile:
         warnings.append(_NO_SETTINGS)
     raw = read_config(file)
     if raw is None:
@@ -311,13 +312,6 @@ def _changed_values(library: Library, trial: Trial) -> dict[str, Any]:
     unread |= set() if trial.profile.reranks else {"rerank"}
     changed = TriedSettings(trial._replace(settings=library.settings), trial, 0).changed
     return {f"memory.{one.key}": one.get(trial) for one in changed if one.key and one.subject not in unread}
-
-
-def _has_more_than_settings(library: Library, trial: Trial) -> bool:
-    """Whether a trial also differs in its limit, scopes, rule or profile, which config.toml does not set."""
-    request = trial.request
-    is_plain = request.limit == request.turn_limit and {*request.scopes} == {None} and request.rule == "cli"
-    return not is_plain or trial.profile != library.profile.profile
 
 
 async def save_settings_change(

@@ -204,7 +204,7 @@ class StoreRoom(Room[bool]):
         from zeroclaw_tui.tui.dialogs import yes_or_no
 
         trash, made = self.library.trash, moment(change.at)
-        is_ours = trash.was_begun_here(change.number)
+        is_ours = change.number in trash.begun_here
         if is_ours and made is not None and trash.now() - made < UNDO_UNASKED_FOR:
             return True
         title = f"{verb.capitalize()}: {change.title}, {time_here(change.at)}?"

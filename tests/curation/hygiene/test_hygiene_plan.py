@@ -106,7 +106,7 @@ async def test_a_file_that_is_archived_and_deleted_in_one_run_is_one_item(make_p
         ("sessions/old.jsonl.migrated", "→ archive/old.jsonl_1.migrated"),
         ("memory/archive/2026-01-02.md", "deleted"),
     ]
-    assert plan.sentences() == ("2 files archived", "2 files deleted")
+    assert plan.sentences() == ("1 file archived", "2 files deleted")
     report = plan.report()
     assert (report["archived_memory_files"], report["purged_memory_archives"]) == (1, 2)
     assert (report["archived_session_files"], report["purged_session_archives"]) == (1, 0)

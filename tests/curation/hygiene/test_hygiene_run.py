@@ -60,7 +60,7 @@ async def test_a_run_can_be_undone_and_redone(place):
     async with place.opened_now() as library:
         outcome = await run_now(library)
         assert (outcome.count, outcome.notes, outcome.cancelled) == (8, (), False)
-        done = "3 files archived, 2 files deleted, 2 rows to the trash, 2 entries of the audit log deleted"
+        done = "2 files archived, 2 files deleted, 2 rows to the trash, 2 entries of the audit log deleted"
         assert outcome.action.summary == f"hygiene: {done}"
         after = place.tree()
         assert sorted(after) == ["memory/archive/2026-03-01.md", "memory/notes.md", "sessions/archive/old.jsonl", STATE]

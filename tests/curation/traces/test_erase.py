@@ -176,6 +176,17 @@ async def test_copies_of_a_named_store_are_erased_too(alone, tmp_path):
     assert not copies[0].exists() or rows(copies[0], "SELECT count(*) FROM memories") == [len(OTHERS)]
 
 
+async def test_a_deleted_memory_is_named_although_the_index_has_its_word_of_another(alone):
+    async with alone.opened() as library:
+        for key, content in (("friend", "Xoe"), ("neighbour", "Xoë")):
+            await store_memory(library, Draft(key, content))
+        report = await _erase(library, "Xoe")
+        assert "friend" not in {entry.key for entry in await library.memory.list()}
+    assert [place.kind for place in report.erased] == ["store"]
+    assert [place.kind for place in report.left] == ["store"]
+    assert "zoe for Zoë" in report.left[0].why
+
+
 async def test_backups_by_editors_are_erased_too(alone):
     names = ("MEMORY.md~", "#MEMORY.md#", "memory/2026-03-01.md.orig", "sessions/a.jsonl.bak")
     files = [alone.write(name, f"{TEXT}\n") for name in names]

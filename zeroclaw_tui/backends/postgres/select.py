@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from zeroclaw_tui.backends.matching import plain_text
-from zeroclaw_tui.backends.postgres.table import Table, can_hold
+from zeroclaw_tui.backends.postgres.table import PLAIN_CATEGORY, Table, can_hold
 from zeroclaw_tui.backends.sql.select import SORTED_CHARACTERS, Select, first_value
 from zeroclaw_tui.memory.entry import EXCERPT
 from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter, Query, Sort, SortField
@@ -114,7 +114,8 @@ class PostgresSelect(Select):
             case SortField.KEY:
                 return ('m.key COLLATE "C"', self._id)
             case SortField.CATEGORY:
-                return (f'({self.table.category_to_sort}) COLLATE "C"', self._id)
+                category = f"lower({PLAIN_CATEGORY})" if self.table.is_tutorial else "m.category"
+                return (f'({category}) COLLATE "C"', self._id)
             case SortField.CONTENT:
                 return (f'left(m.content, {SORTED_CHARACTERS}) COLLATE "C"', self._id)
             case SortField.SIZE:

@@ -113,7 +113,6 @@ class PostgresMemory(SqlMemory):
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> PostgresMemory:
-        """Use the table that a config names. Raises UsageError without a URL, and for an invalid URL or name."""
         settings = config.storage
         url = config.location or settings.get("db_url")
         if not isinstance(url, str) or not url.strip():
@@ -169,7 +168,6 @@ class PostgresMemory(SqlMemory):
         self.about = self.about._replace(rule=rule._replace(crosses_sessions=False))
 
     async def close(self) -> None:
-        """Cancel running statements and close every connection."""
         await self.connections.disconnect()
 
     @property
@@ -194,7 +192,6 @@ class PostgresMemory(SqlMemory):
             await self.reopen()
 
     async def health(self) -> Health:
-        """Report the facts of server, table and rights, and the findings."""
         async with self.connections.reading(seconds=LONG_SECONDS) as connection:
             return await health_of(connection, self.table, self.about.location)
 
@@ -261,7 +258,6 @@ class PostgresMemory(SqlMemory):
         return await search.near_by_vector(self.connections, self.table, to, limit)
 
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> OwnEvidence:
-        """Recall as the ZeroClaw version of the profile does, with one statement."""
         depth = depth_of(trial.request, deep=deep)
         wanted = replace(trial.request, limit=depth)
         found = await search.recall(self.connections, self.table, wanted, trial.profile, vector)

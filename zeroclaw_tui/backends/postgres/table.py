@@ -38,7 +38,8 @@ _NEVER = {
 _MOMENT = re.compile(r"(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d+)?(?:([+-]\d\d)(?::?(\d\d))?)?")
 _DIGEST = "substring(encode(sha256(convert_to(m.content, 'UTF8')), 'hex') FROM 1 FOR 16)"
 _VECTOR_HEAD = 4
-_PLAIN_NAME = """coalesce(substring(m.category from '^[{]"Custom":"(.*)"[}]$'), trim(m.category, '"'))"""
+PLAIN_CATEGORY = """coalesce(substring(m.category from '^[{]"Custom":"(.*)"[}]$'), trim(m.category, '"'))"""
+"""The SQL of a category's plain name in the table of the tutorial, exact for names without JSON escapes."""
 _VARIANTS = {category: category.capitalize() for category in BUILT_IN_CATEGORIES}
 """The built-in categories as serde writes them."""
 
@@ -273,11 +274,6 @@ class Table:
         if not self.is_tutorial:
             return name
         return json.dumps(_VARIANTS.get(name) or {"Custom": name}, ensure_ascii=False, separators=(",", ":"))
-
-    @property
-    def category_to_sort(self) -> str:
-        """The SQL expression for sorting by category: the plain name, exact for names without JSON escapes."""
-        return f"lower({_PLAIN_NAME})" if self.is_tutorial else "m.category"
 
 
 def rfc3339(text: str | None) -> str | None:

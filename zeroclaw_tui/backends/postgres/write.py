@@ -118,7 +118,6 @@ class PostgresWriter(TableWriter):
             await self._connection.execute(f"DELETE FROM {select.source} {select.where}", *select.values)
 
     async def change(self, row: Row, values: Mapping[str, Value]) -> Row:
-        """Update only the columns that differ."""
         table = self.table
         select = PostgresSelect(table).named("id", [row.id])
         present, wanted = map(table.parameters, (row, replace(row, values={**row.values, **values})))

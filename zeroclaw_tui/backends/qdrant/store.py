@@ -107,7 +107,7 @@ def row_of_point(point: Point) -> Row:
     vector = point.get("vector")
     if isinstance(vector, list):
         try:
-            values["embedding"] = pack_vector(vector)
+            values["embedding"] = struct.pack(f"<{len(vector)}f", *vector)
         except (struct.error, OverflowError) as error:
             raise Unreadable("A point of this collection has a vector that is not a list of numbers.") from error
     return Row(str(values["id"]), values, str(values["id"]), str(values["agent_id"] or DEFAULT_AGENT))
@@ -196,7 +196,6 @@ class QdrantWriter(RowWriter):
         return row.agent or DEFAULT_AGENT, None
 
     def same(self, one: Row, other: Row) -> bool:
-        """Whether they are equal except for their vectors."""
         left, right = (converted(row, self._dimensions).values for row in (one, other))
         return all(left.get(name) == right.get(name) for name in ("id", *_FIELDS, _OTHER_FIELDS))
 
@@ -319,11 +318,6 @@ def _require_unicode(key: str, texts: Iterable[Value]) -> None:
         )
 
 
-def pack_vector(vector: Sequence[float]) -> bytes:
-    """The numbers as little-endian float32."""
-    return struct.pack(f"<{len(vector)}f", *vector)
-
-
 class TooManyPoints(Refused):
     """A request that needs every point of a collection that is too big to load."""
 
@@ -374,7 +368,6 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> QdrantMemory:
-        """The configured collection, or the one at --location. Raises UsageError."""
         address, key = configured_address(config.storage, config.location)
         return cls(
             address,

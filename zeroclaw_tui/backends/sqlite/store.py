@@ -253,7 +253,6 @@ class SqliteMemory(SqlMemory):
             await self.open()
 
     async def health(self) -> Health:
-        """Report the facts of the file and the tables, and the findings."""
         from zeroclaw_tui.backends.sqlite.health import health
 
         schema, path = self.schema, self.path
@@ -265,7 +264,6 @@ class SqliteMemory(SqlMemory):
         return await search.gather(trial, vector, version, deep=deep)
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
-        """Compare by cosine with all vectors of the same length, or by words."""
         if isinstance(to, str):
             return await super().near(to, limit)
         search, version = await self._current_search()

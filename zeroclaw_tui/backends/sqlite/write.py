@@ -188,7 +188,6 @@ class SqliteWriter(TableWriter):
 
     @asynccontextmanager
     async def batch(self, *, dry_run: bool) -> AsyncIterator[None]:
-        """Begin a transaction, after a pause for other writers."""
         if dry_run:
             self.read_current_schema()
         with nullcontext() if dry_run else self.transaction():

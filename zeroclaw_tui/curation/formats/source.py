@@ -78,7 +78,6 @@ class Source:
         return tuple(sorted(self._walk())) if self.is_folder else (PurePosixPath(self.path.name),)
 
     def path_of(self, file: PurePosixPath | None) -> Path:
-        """The full path of one of `files`."""
         return self.path / file if self.is_folder and file is not None else self.path
 
     @contextmanager
