@@ -164,3 +164,17 @@ def test_in_markdown_a_key_names_only_the_line_stored_with_it(run: Command, tmp_
     lines = [entry["content"] for entry in run("memory", "list", "--json", **notes).json["entries"]]
     assert lines == ["**pet**: Dog named Rex", "**food**: Ramen named after her pet"]
     assert run("memory", "get", "named", **notes).out.endswith("**pet**: Dog named Rex\n")
+
+
+def test_in_markdown_a_key_of_two_agents_asks_for_the_agent(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(
+        'schema_version = 3\n[memory]\nbackend = "markdown"\n[agents.alpha]\n[agents.beta]\n'
+    )
+    for agent in ("alpha", "beta"):
+        notes = tmp_path / "agents" / agent / "workspace" / "MEMORY.md"
+        notes.parent.mkdir(parents=True)
+        notes.write_text("- **pet**: Mio\n")
+    place = {"ZEROCLAW_CONFIG_DIR": str(tmp_path)}
+    assert "Pass --agent ALIAS" in run("memory", "forget", "pet", "--yes", **place).err
+    assert run("memory", "forget", "pet", "--agent", "beta", "--yes", **place).code == 0
+    assert "Mio" not in notes.read_text()

@@ -43,14 +43,14 @@ async def find_exact(
 
 
 async def _lines_stored_as(memory: Memory, key: str, agents: Sequence[str]) -> Sequence[MemoryEntry]:
-    """Find the line of notes that `store` wrote for a key. Raises Refused for several."""
+    """Find the line of notes that `store` wrote for a key, one per agent. Raises Refused for several of one agent."""
     from zeroclaw_tui.backends.note_lines import note_line
     from zeroclaw_tui.memory.query import ENTRIES, MemoryFilter, Query
 
     start = note_line(key, "")
     containing = await memory.rows(Query(ENTRIES, MemoryFilter(contains=start, agent=tuple(agents) or None)))
     entries = [entry for entry in containing if entry.content.startswith(start)]
-    if len(entries) > 1:
+    if len(entries) > len({entry.agent for entry in entries}):
         keys = ", ".join(entry.key for entry in entries)
         raise Refused(f"Several lines begin with {start} {keys}.", hint="Pass the key of one of these lines.")
     return entries

@@ -189,7 +189,7 @@ def open_options(args: argparse.Namespace) -> OpenOptions:
 
 
 def store_options(args: argparse.Namespace) -> str:
-    """The given options that name the store, for a shell; "URL" stands for a URL with a password."""
+    """The given options that name the store, for a shell; a URL with a password is shown as "URL"."""
     from zeroclaw_tui.memory.text import mask_secrets, shell_word
 
     named = {name: getattr(args, name[2:].replace("-", "_")) for name, _, _ in _OPENING if name != "--profile"}

@@ -194,9 +194,9 @@ class StoreRoom(Room[bool]):
         outcome = await self.run_with_conflicts(f"{verb.capitalize()}ing {counted(count)}", count, reversal)
         if outcome is not None:
             inform(self, outcome.report())
-            await self.after_turn(change)
+            await self.after_reversal(change)
 
-    async def after_turn(self, change: Action) -> None:
+    async def after_reversal(self, change: Action) -> None:
         """Update the room after an undo or redo of `change`."""
         await self.after_change()
 

@@ -227,8 +227,8 @@ class View:
 
 def order_text(sort: Sort) -> str:
     """The description of an order above the list."""
-    first, words, turned = next(order for order in ORDERS if order[0].field is sort.field)
-    return words if sort == first else turned
+    first, words, reversed_words = next(order for order in ORDERS if order[0].field is sort.field)
+    return words if sort == first else reversed_words
 
 
 def value_text(part: Part, value: str) -> str:

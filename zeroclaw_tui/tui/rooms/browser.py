@@ -122,7 +122,7 @@ class BrowserRoom(MemoriesRoom):
     async def after_change(self) -> None:
         self.reload_view()
 
-    async def after_turn(self, change: Action) -> None:
+    async def after_reversal(self, change: Action) -> None:
         """Reload, with the cursor on the memory if the change was of a single one."""
         versions = await self.library.trash.versions_of(change.number, 2)
         entry = await entry_with_id(self.library.memory, versions[0].row.id) if len(versions) == 1 else None

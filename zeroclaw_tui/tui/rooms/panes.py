@@ -183,7 +183,7 @@ class MemoriesRoom(StoreRoom):
             self.workers.cancel_group(self, group)
 
     def reload_view(self, *, go_to: Handle | None = None, edited: MemoryEntry | None = None) -> None:
-        """Show the same view again with the position kept, or with the cursor on the row `go_to`.
+        """Show the same view again at the same position, or with the cursor on the row `go_to`.
 
         An `edited` memory stays visible in a recall; in a listing, its absence is reported.
         """
