@@ -168,8 +168,14 @@ def temp_file(target: Path) -> Iterator[tuple[Path, int]]:
 
     At the end it is deleted unless it was renamed.
     """
-    path = _temp_path(target)
-    handle = new_file(path)
+    while True:
+        path = _temp_path(target)
+        handle = new_file(path)
+        _lock(handle)
+        if os.fstat(handle).st_nlink:
+            break
+        # Another program deleted it as that of a killed run before it was locked.
+        os.close(handle)
     with _removed_at_the_end(path, handle):
         yield path, handle
 
