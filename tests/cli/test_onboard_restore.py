@@ -113,7 +113,7 @@ COMMAND = [str(Path(sys.executable).parent / "zeroclaw"), "onboard"]
 @pytest.mark.parametrize("flags", [(), ("--interactive", "--set", "memory.auto_save=false")])
 def test_the_questions_start_and_ctrl_c_ends_them(config_file: Path, flags: tuple[str, ...]) -> None:
     with Terminal([*COMMAND, "--config-dir", str(config_file.parent), *flags], columns=80, lines=24) as screen:
-        screen.wait_for("Which settings do you want to configure?")
+        screen.wait_for("Which settings do you want to configure?", "Everything")
         screen.press("ctrl+c")
         assert screen.wait_exit() == 130
         assert "Nothing was changed" in screen.text

@@ -59,7 +59,11 @@ def print_document(value: Any, *, compact: bool = False) -> None:
 
     from zeroclaw_tui.memory.hidden_text import escaped
 
-    text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=None if compact else 2)
+    encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, indent=None if compact else 2)
+    try:
+        text = encoder.encode(value)
+    except ValueError:
+        text = encoder.encode(_finite(value))
     data = escaped(text).translate(_CONTROLS_IN_JSON).encode("utf-8", "backslashreplace")
     sys.stdout.flush()
     sys.stdout.buffer.write(data + b"\n")

@@ -46,7 +46,7 @@ def test_keyword_hits_and_ties_equal_those_of_the_join(rows, deleted, query, cou
         )
         connection.execute("DROP TRIGGER memories_ad")
         connection.executemany("DELETE FROM memories WHERE rowid = ?", [(rowid,) for rowid in deleted])
-        scope = scope_of(RecallRequest(query, count), PROFILE, SCHEMA, vector_live=False)
+        scope = scope_of(RecallRequest(query, count), PROFILE, SCHEMA, None)
         found = search_keywords(scope, connection)
         joined = connection.execute(ZEROCLAWS, (match_expression(query, PROFILE), 2 * count)).fetchall()
         hits = list(zip(found.handles.tolist(), found.scores.tolist(), strict=True))

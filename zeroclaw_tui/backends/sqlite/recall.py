@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.sqlite.schema import Schema, aliases_of
 from zeroclaw_tui.backends.sqlite.select import SqliteSelect
-from zeroclaw_tui.memory.entry import MemoryEntry, as_text
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry, as_text
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring import keywords
@@ -56,6 +56,8 @@ class SqlScope(Scope):
     """The part of a request that this database and this profile support."""
 
     schema: Schema
+    dimensions: int | None = None
+    """The length of the query's vector."""
 
     def with_agents(self, connection: sqlite3.Connection) -> SqlScope:
         """Add the ids of the request's agents and the number of rows, if the request names agents."""
@@ -131,10 +133,10 @@ class SqlScope(Scope):
             select.also(select.one_of("m.agent_id", self.agent_ids))
 
 
-def scope_of(request: RecallRequest, profile: ScoringProfile, schema: Schema, *, vector_live: bool) -> SqlScope:
-    """Make the scope of a request. Empty `agents` means all agents."""
+def scope_of(request: RecallRequest, profile: ScoringProfile, schema: Schema, dimensions: int | None) -> SqlScope:
+    """Make the scope of a request and the length of its vector. Empty `agents` means all agents."""
     supported, _ = supported_request(request, profile, has_agents=schema.has("agent_id"))
-    return SqlScope(supported, profile, vector_live, schema=schema)
+    return SqlScope(supported, profile, dimensions is not None, schema=schema, dimensions=dimensions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,13 +265,15 @@ def gather_limited(
         recent = _newest(connection, scope.recent_select(), scope.recent_limit)
     rows = _rows(connection, scope.schema, (keyword.handles, vectors.handles, recent), known)
     evidence = _evidence(scope, keyword, vectors, rows, recent)
-    evidence = replace(evidence, limited_to=(trial.request, trial.profile, trial.search_mode))
+    contents: dict[Handle, MemoryEntry] = {}
+    # Not replaced after the ranking: the evidence has computed its masks then.
+    evidence = replace(evidence, limited_to=(trial.request, trial.profile, trial.search_mode), contents=contents)
     ranking = rank(evidence, trial)
     if ranking.mode == "like":
         evidence = _with_like(connection, scope, evidence)
         ranking = rank(evidence, trial)
-    contents = _read_rows(scope.schema, ranking.handles, connection)
-    return replace(evidence, contents={entry.handle: entry for entry in contents})
+    contents.update((entry.handle, entry) for entry in _read_rows(scope.schema, ranking.handles, connection))
+    return evidence
 
 
 def _evidence(scope: SqlScope, keyword: Hits, vectors: Hits, rows: RowTable, recent: np.ndarray) -> StageEvidence:
@@ -288,6 +292,7 @@ def _evidence(scope: SqlScope, keyword: Hits, vectors: Hits, rows: RowTable, rec
         store_rows=scope.store_rows,
         vector_live=scope.vector_live,
         has_sessions=scope.schema.has("session_id"),
+        dimensions=scope.dimensions,
         keyword_notes=keyword.notes,
         has_agents=scope.schema.has("agent_id"),
     )

@@ -53,7 +53,7 @@ class SqliteSearch:
         """Gather the hits of every stage and their rows: all with `deep`, else what ZeroClaw's statements return."""
         mode, is_listing = trial.search_mode, lists_recent(trial.request.query, trial.profile)
         vector = None if mode == "bm25" else query_vector
-        scope = scope_of(trial.request, trial.profile, self._schema, vector_live=vector is not None)
+        scope = scope_of(trial.request, trial.profile, self._schema, None if vector is None else len(vector))
 
         def read_all(connection: sqlite3.Connection) -> StageEvidence:
             vectors = Hits.from_pairs()
@@ -64,7 +64,7 @@ class SqliteSearch:
             evidence = gather_all(scope, vectors, self._all_rows, connection)
             if len(evidence.rows.handles) == evidence.store_rows:
                 self._all_rows = evidence.rows
-            return evidence
+            return replace(evidence, vector_requested=mode != "bm25" and not is_listing)
 
         def read_limited(connection: sqlite3.Connection) -> StageEvidence:
             narrowed, keyword, vectors = scope.with_agents(connection), Hits.from_pairs(), Hits.from_pairs()
@@ -76,12 +76,7 @@ class SqliteSearch:
                     vectors, _ = self._nearest(vector, most, select, connection)
             return gather_limited(narrowed, trial, keyword, vectors, self._known_rows, connection)
 
-        evidence = await self._run(read_all if deep else read_limited, version)
-        return replace(
-            evidence,
-            dimensions=None if vector is None else len(vector),
-            vector_requested=mode != "bm25" and not (deep and is_listing),
-        )
+        return await self._run(read_all if deep else read_limited, version)
 
     async def near(self, to: Handle | np.ndarray, count: int, version: int) -> Near | None:
         """Find the rows of all agents nearest to a vector, or to the vector of the row with this handle.
