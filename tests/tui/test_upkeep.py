@@ -359,6 +359,7 @@ async def test_compacting_closes_and_reopens_the_store(tmp_path: Path, monkeypat
         await screen.until(lambda: isinstance(screen.top, ModalScreen))
         await screen.pilot.press("y")
         await screen.until(lambda: re.search(r"The database has \S+ KB now, \S+ MB before", screen.notifications))
+        await screen.until("The database has few free pages.")
         assert install.database.stat().st_size < before
         await screen.pilot.press("escape")
         await screen.until(lambda: screen.top is screen.browser)

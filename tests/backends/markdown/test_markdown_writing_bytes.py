@@ -133,6 +133,7 @@ def test_undoing_any_changes_restores_every_byte(core, daily, actions):
 THEIRS = b"- written by somebody else"
 
 
+@example(core=b"- no end", actions=[("edit", 0, "new text")], at=1)
 @given(core=FILES, actions=ACTIONS, at=st.integers(0, 30))
 def test_undo_keeps_a_line_written_by_others_and_restores_all_other_lines(core, actions, at):
     async def run(root):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, count
 
@@ -61,13 +61,6 @@ def raw_lines(data: bytes) -> list[bytes]:
     found = [line + b"\n" for line in data.split(b"\n")]
     last = found.pop()[:-1]
     return [*found, last] if last else found
-
-
-def joined(lines: Iterable[bytes]) -> bytes:
-    """Join lines; each except the last gets a line ending if it has none."""
-    pieces = list(lines)
-    ended = [piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces[:-1] if piece]
-    return b"".join([*ended, *pieces[-1:]])
 
 
 def text_of(raw: bytes) -> str:

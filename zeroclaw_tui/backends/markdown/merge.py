@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from zeroclaw_tui.backends.markdown.lines import joined, raw_lines
+from zeroclaw_tui.backends.markdown.lines import raw_lines
 from zeroclaw_tui.memory.change import OnConflict
 
 
@@ -38,7 +38,10 @@ def undo_change(before: bytes | None, after: bytes | None, now: bytes | None, on
     merged = MergedFile(before)
     if now in (before, after):
         return merged
-    old, new, lines = (raw_lines(data or b"") for data in (before, after, now))
+    # Another program ends the last line before it adds one, which is no change of the line.
+    versions = [raw_lines(data or b"") for data in (before, after, now)]
+    without_end = {version[-1] + b"\n" for version in versions if version and not version[-1].endswith(b"\n")}
+    old, new, lines = ([line if line.endswith(b"\n") else line + b"\n" for line in version] for version in versions)
     mapping = _LineMapping(new, lines)
     removed: set[int] = set()
     inserted: dict[int, list[bytes]] = defaultdict(list)
@@ -69,7 +72,9 @@ def undo_change(before: bytes | None, after: bytes | None, now: bytes | None, on
             pieces += [line] if not text or missing[text] > 0 else []
             missing[text] -= 1
         pieces += lines[number : number + 1] if number not in removed else []
-    data = joined(pieces)
+    data = b"".join(pieces)
+    if pieces and pieces[-1] in without_end:
+        data = data[:-1]
     merged.data = data if data or before is not None else None
     return merged
 

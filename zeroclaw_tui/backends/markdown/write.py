@@ -18,7 +18,6 @@ from zeroclaw_tui.backends.markdown.lines import (
     Line,
     checked_content,
     insertion_index,
-    joined,
     line_context,
     lines_of,
     raw_lines,
@@ -386,7 +385,9 @@ class LineEditor:
             new += raw_lines(self._note.heading) if not new else [b"\n"] if new[-1].endswith(b"\n") else []
             edit.index = len(new)
             new.append(edit.new)
-        self._result.data = joined(new)
+        # Only the last line may have no line ending.
+        ended = [line if line.endswith(b"\n") else line + b"\n" for line in new[:-1] if line]
+        self._result.data = b"".join([*ended, *new[-1:]])
         lines = lines_of(self._result.data)
         leaving = {edit.old.index for edit in self._edits if edit.old is not None and not edit.new}
         for edit in (*self._edits, *appended):
