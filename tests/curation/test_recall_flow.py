@@ -122,13 +122,13 @@ async def test_the_json_of_a_recall_names_its_settings():
         "threshold": 0.2,
         "scale": "0..1",
         "rule": "cli",
-        "notes": ["No embeddings.", "the store says hello"],
+        "notes": ["keyword only: No embeddings.", "the store says hello"],
     }
     assert [(found["rank"], found["id"], found["injected"]) for found in results] == [
         (1, "id1", True),
         (2, "id2", True),
     ]
-    assert result.notes == ("No embeddings.", "the store says hello")
+    assert result.notes == ("keyword only: No embeddings.", "the store says hello")
 
 
 @pytest.mark.parametrize(("length", "calls"), [(2, 0), (3, 1), (0, 1)])
@@ -169,7 +169,7 @@ async def test_the_query_and_mode_decide_whether_a_vector_is_needed(query, versi
     )
     assert bool(embedder.texts) is is_embedded
     assert (memory.asked[0][1] is not None) is is_embedded
-    assert "Why." not in result.notes
+    assert not any("Why." in note for note in result.notes)
 
 
 async def test_decay_is_computed_for_now_unless_the_request_has_a_time():

@@ -207,8 +207,8 @@ def check_database(database: Database) -> Iterator[DoctorFinding]:
         if problem:
             finding = finding._replace(title=problem)
             if finding.repair == "fill vectors" and database.library.embedder is None:
-                reason = database.library.no_embedder_because
-                finding = finding._replace(repair=None, by_hand=f"{reason} {finding.by_hand}")
+                by_hand = f"{database.library.no_embedder_because} {finding.by_hand}"
+                finding = finding._replace(repair=None, by_hand=by_hand)
             yield finding
         elif problem is not None:
             yield fine(finding.id, finding.title)

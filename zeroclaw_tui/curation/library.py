@@ -110,7 +110,8 @@ class Library:
     @property
     def why_no_vectors(self) -> str | None:
         """Why recall uses keywords only, in a sentence; None if it also uses vectors."""
-        return self.memory.why_not.get("vectors") or self.no_embedder_because
+        because = self.no_embedder_because
+        return self.memory.why_not.get("vectors") or (because and f"keyword only: {because}")
 
     @property
     def embedding_host(self) -> str:
@@ -206,22 +207,17 @@ async def open_library(
             memory = empty_store(memory)
         newest = memory.about.newest_version
         choice = await asyncio.to_thread(choose_profile, config, profile, newest, query_binary=query_binary)
-        embedder, reason = _embedder_of(config)
+        embedder, reason = None, why_no_embedder(config.embedding)
+        if reason is None:
+            # Deferred: the embedder takes 6 ms to import.
+            from zeroclaw_tui.embeddings.endpoint import create_embedder
+
+            embedder = create_embedder(config.embedding)
         return Library(config, memory, choice, scoring_settings(config), embedder, reason)
     except BaseException:
         # Also after ctrl-c: an open connection would keep the process from ending.
         await memory.close()
         raise
-
-
-def _embedder_of(config: MemoryConfig) -> tuple[Embedder | None, str | None]:
-    reason = why_no_embedder(config.embedding)
-    if reason is not None:
-        return None, f"keyword only: {reason}"
-    # Deferred: the embedder takes 6 ms to import.
-    from zeroclaw_tui.embeddings.endpoint import create_embedder
-
-    return create_embedder(config.embedding)
 
 
 def _is_before_first_start(config: MemoryConfig, memory: Memory) -> bool:

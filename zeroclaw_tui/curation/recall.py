@@ -171,9 +171,9 @@ class GatheredEvidence:
     async def record(self, trial: Trial, entry: MemoryEntry) -> Record:
         """Record what each stage of the recall does with one memory, which has its whole content."""
         memory, about = self.library.memory, self.library.memory.about
-        no_vector = (self.library.why_no_vectors or "it is not available").removeprefix("keyword only: ").rstrip(".")
+        because = memory.why_not.get("vectors") or self.library.no_embedder_because or "it is not available"
         fails = self._vector_for(trial).has_failed and about.program is None
-        facts = StoreFacts(memory.name, about.rule or OwnRule(), "sessions" not in memory.why_not, no_vector, fails)
+        facts = StoreFacts(memory.name, about.rule or OwnRule(), "sessions" not in memory.why_not, because, fails)
         return await asyncio.to_thread((await self._answer(trial)).record, entry, facts)
 
     async def _answer(self, trial: Trial) -> Answer:

@@ -178,7 +178,7 @@ def _require_embedder(library: Library) -> Embedder:
     if "vectors" in library.memory.why_not:
         raise Refused(library.memory.why_not["vectors"], hint="Nothing was sent.")
     if library.embedder is None:
-        reason = (library.no_embedder_because or "no embeddings configured").removeprefix("keyword only: ")
+        reason = library.no_embedder_because or "no embeddings configured"
         raise Refused(f"Cannot create embeddings: {reason}", hint="Run `zeroclaw onboard` to configure a provider.")
     return library.embedder
 

@@ -141,7 +141,10 @@ def endpoint_host(provider: str) -> str:
 
 
 def why_no_embedder(config: EmbeddingConfig, purpose: str = "to search by meaning too") -> str | None:
-    """Explain in one sentence why a config has no embedder and which setting helps; None if it has one."""
+    """Explain in one sentence why a config has no embedder and which setting helps; None if it has one.
+
+    Provider names must match exactly, as in ZeroClaw, which silently treats every unknown name as none.
+    """
     provider = config.provider
     if provider in ("", "none"):
         return f"no embeddings configured; set memory.embedding_provider ({_PROVIDERS}) {purpose}."

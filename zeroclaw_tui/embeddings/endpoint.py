@@ -228,17 +228,11 @@ class OpenAIEmbedder(Embedder):
         return kind(message, hint=f"{hint} {_EFFECT}".strip())
 
 
-def create_embedder(config: EmbeddingConfig) -> tuple[Embedder | None, str | None]:
-    """Create the embedder of a config, or return None and one sentence on which setting helps.
-
-    Provider names must match exactly, as in ZeroClaw, which silently treats every unknown name as none.
-    """
-    reason = why_no_embedder(config)
-    if reason is not None:
-        return None, f"keyword only: {reason}"
-    if config.provider == "local":
-        return LocalEmbedder(config), None
-    return OpenAIEmbedder(config), None
+def create_embedder(config: EmbeddingConfig) -> Embedder | None:
+    """Create the embedder of a config; None if it has none, for the reason of `why_no_embedder`."""
+    if why_no_embedder(config) is not None:
+        return None
+    return LocalEmbedder(config) if config.provider == "local" else OpenAIEmbedder(config)
 
 
 def _index(item: Any) -> float:

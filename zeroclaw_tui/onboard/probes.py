@@ -192,7 +192,7 @@ async def _probe_qdrant(answers: Answers, seconds: float) -> Finding:
     is_modern = answers.situation.target.is_modern
     key = plain_answer(answers, _QDRANT_KEY) if is_modern else answers.in_effect(_QDRANT_KEY)
     config, _ = effective_embedding(answers)
-    has_vectors = config.is_on and create_embedder(config)[0] is not None and config.provider != LOCAL
+    has_vectors = config.is_on and create_embedder(config) is not None and config.provider != LOCAL
     facts = (*_open_key_facts(url, key), *(() if has_vectors else (_NO_VECTORS,)))
     try:
         store = MemoryConfig(

@@ -254,7 +254,7 @@ def _no_vector(record: Record) -> Stopping:
     why = record.no_vector or "no query vector"
     words, helps = _NO_VECTORS[why]
     if why == "no query vector" and record.store.why_no_vector:
-        because, _, cure = record.store.why_no_vector.partition("; ")
+        because, _, cure = record.store.why_no_vector.rstrip(".").partition("; ")
         return f"{words}: {because}", (cure, "")
     return words, helps
 

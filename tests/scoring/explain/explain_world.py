@@ -45,7 +45,7 @@ async def library_of(
         ProfileChoice(profile_for(version), "option"),
         settings or ScoringSettings(),
         RecordedEmbedder(embedder) if embedder else None,
-        None if embedder else "keyword only: no embeddings configured; set memory.embedding_provider to search.",
+        None if embedder else "no embeddings configured; set memory.embedding_provider to search.",
     )
     try:
         yield library

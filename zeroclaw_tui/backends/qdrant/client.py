@@ -274,7 +274,7 @@ def _reason(document: Any) -> str:
 async def probe(config: MemoryConfig, seconds: float) -> StartCheck:
     """Ask Qdrant about the collection of a config with one GET request."""
     address, key = configured_address(config.storage, config.location)
-    embedder = create_embedder(config.embedding)[0]
+    embedder = create_embedder(config.embedding)
     client, name = QdrantClient(address, key, seconds=seconds), shown(address.collection)
     start = time.perf_counter()
     description: dict[str, Any] | None = None

@@ -372,7 +372,7 @@ class QdrantMemory(SearchedMemory, ReloadedMemory[Loaded]):
         return cls(
             address,
             key,
-            embedder=create_embedder(config.embedding)[0],
+            embedder=create_embedder(config.embedding),
             no_embedder_reason=why_no_embedder(config.embedding, purpose=_PURPOSE) or "",
             read_only=config.read_only,
         )

@@ -72,8 +72,7 @@ class SqliteSearch:
                 if mode != "embedding":
                     keyword = search_keywords(narrowed, connection)
                 if vector is not None and len(vector):
-                    select, most = narrowed.vector_select(), narrowed.stage_limit
-                    vectors, _ = self._nearest(vector, most, select, connection)
+                    vectors, _ = self._nearest(vector, narrowed.stage_limit, narrowed.vector_select(), connection)
             return gather_limited(narrowed, trial, keyword, vectors, self._known_rows, connection)
 
         return await self._run(read_all if deep else read_limited, version)
@@ -83,7 +82,6 @@ class SqliteSearch:
 
         None if that row has no vector.
         """
-
         from zeroclaw_tui.scoring.neighbours import Near, Neighbour
 
         def find(connection: sqlite3.Connection) -> Near | None:
