@@ -229,7 +229,7 @@ class OpenAIEmbedder(Embedder):
 
 
 def create_embedder(config: EmbeddingConfig) -> Embedder | None:
-    """Create the embedder of a config; None if it has none, for the reason of `why_no_embedder`."""
+    """Create the embedder of a config; None if it has none, and `why_no_embedder` says why."""
     if why_no_embedder(config) is not None:
         return None
     return LocalEmbedder(config) if config.provider == "local" else OpenAIEmbedder(config)

@@ -38,7 +38,7 @@ def undo_change(before: bytes | None, after: bytes | None, now: bytes | None, on
     merged = MergedFile(before)
     if now in (before, after):
         return merged
-    # Another program ends the last line before it adds one, which is no change of the line.
+    # Other programs add a missing line ending before they append; the line itself is unchanged then.
     versions = [raw_lines(data or b"") for data in (before, after, now)]
     without_end = {version[-1] + b"\n" for version in versions if version and not version[-1].endswith(b"\n")}
     old, new, lines = ([line if line.endswith(b"\n") else line + b"\n" for line in version] for version in versions)

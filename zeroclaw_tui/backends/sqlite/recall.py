@@ -266,7 +266,7 @@ def gather_limited(
     rows = _rows(connection, scope.schema, (keyword.handles, vectors.handles, recent), known)
     evidence = _evidence(scope, keyword, vectors, rows, recent)
     contents: dict[Handle, MemoryEntry] = {}
-    # Not replaced after the ranking: the evidence has computed its masks then.
+    # Filled after the ranking: a copy of the evidence would compute its masks again.
     evidence = replace(evidence, limited_to=(trial.request, trial.profile, trial.search_mode), contents=contents)
     ranking = rank(evidence, trial)
     if ranking.mode == "like":
