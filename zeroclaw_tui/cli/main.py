@@ -34,7 +34,7 @@ _RARELY_USED = (
 )  # fmt: skip
 """Modules that asyncio, pathlib, NumPy and our own modules import, a third of their cost, and few commands use."""
 _stand_ins_lock = allocate_lock()
-_OBJECTS_BETWEEN_COLLECTIONS = 50_000
+_OBJECTS_BETWEEN_COLLECTIONS = 200_000
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _CANNOT_BE_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -46,13 +46,13 @@ def inspector() -> int:
 
 def zeroclaw() -> int:
     """Run a command of `zeroclaw`, and return its exit code; other commands go to the real ZeroClaw."""
-    # Garbage collection of the imported modules takes a tenth of a short command's time.
-    gc.disable()
     return _run(_dispatch, "zeroclaw")
 
 
 def _run(run: Callable[[Sequence[str]], int], program: str) -> int:
     """Run a program, and turn every failure into a sentence and an exit code."""
+    # Python's default, a collection every 700 objects, takes a tenth of a short command's time.
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     sys.excepthook = _one_sentence(program)
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -139,8 +139,6 @@ def _inspect(arguments: Sequence[str]) -> int:
             "zeroclaw-tui needs a terminal.",
             hint="Use `zeroclaw memory` in scripts; `zeroclaw memory --help` lists the commands.",
         )
-    # Python's default, a collection every 700 objects, takes a fifth of the time until the list is drawn.
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     import threading
 
     threading.excepthook = lambda failed: sys.excepthook(
@@ -231,10 +229,7 @@ def _run_onboard(arguments: Sequence[str], at: int) -> int:
     if foreign is not None:
         check_spelling(parser, foreign)
         hand_over(arguments, foreign_sentence(foreign))
-    args = parser.parse(own)
-    # The wizard is interactive, and may start the inspector.
-    gc.enable()
-    return onboard(args)
+    return onboard(parser.parse(own))
 
 
 def _print_completion(arguments: Sequence[str]) -> int:

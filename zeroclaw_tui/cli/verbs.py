@@ -241,10 +241,7 @@ def _unknown(name: str, known: Iterable[str]) -> UsageError:
 def run_verb(args: argparse.Namespace) -> int:
     """Run a verb, and return its exit code. Raises InspectorError."""
     import asyncio
-    import gc
 
-    gc.freeze()
-    gc.enable()
     return asyncio.run(_run(args))
 
 

@@ -13,7 +13,6 @@ from textual.content import Content
 
 from zeroclaw_tui.backends.lookup import row_with_id
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import OnConflict, Row, UndoConflicts
 from zeroclaw_tui.memory.days import absolute_time, moment, time_here
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotFound
@@ -30,6 +29,7 @@ from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.journal_records import Action
     from zeroclaw_tui.curation.outcome import Outcome, PurgePlan
+    from zeroclaw_tui.memory.change import OnConflict, Row, UndoConflicts
     from zeroclaw_tui.tui.dialogs import Answer, Question, Work
 
 UNDO_UNASKED_FOR = timedelta(minutes=10)
@@ -231,6 +231,8 @@ class StoreRoom(Room[bool]):
 
         None if the user cancels.
         """
+        from zeroclaw_tui.memory.change import UndoConflicts
+
         try:
             return await self.run_change(sentence, total, partial(work, on_conflict="refuse"))
         except UndoConflicts as conflicts:

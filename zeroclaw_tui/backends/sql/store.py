@@ -113,4 +113,5 @@ class SqlMemory(RowMemory, SearchedMemory):
         counting = Counting(await self.select(filter), now, by)
         groups = await self.fetch_records(counting.select, counting.statement, tuple, takes_long=True)
         aliases = await self.agent_aliases() if "agent" in by else {}
-        return await asyncio.to_thread(counting.counts, groups, aliases)
+        # A filter can have a million sessions; a total is one row.
+        return await asyncio.to_thread(counting.counts, groups, aliases) if by else counting.counts(groups, aliases)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -37,8 +36,6 @@ _EFFECTS: dict[OnConflict, str] = {
     "rename": "added under another key",
 }
 _MAX_SAMPLES = 5
-_GC_THRESHOLDS = gc.get_threshold()
-_RARE_GC_THRESHOLD = 50_000
 _KEY_CELLS, _MAX_KEY_LENGTH = 60, 400
 _MAX_NAMES, _MAX_NAMES_SHOWN, _NAME_CELLS = 200, 12, 30
 
@@ -198,25 +195,14 @@ async def plan_transfer(
     )
 
 
-@contextmanager
-def _rare_collections() -> Iterator[None]:
-    """Collect garbage cycles less often: rows have none, and each batch creates thousands of objects."""
-    gc.set_threshold(_RARE_GC_THRESHOLD, *_GC_THRESHOLDS[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*_GC_THRESHOLDS)
-
-
 async def compare_all(
     comparison: Comparison, visit: Callable[[Compared], None], on_progress: ProgressCallback | None
 ) -> Counter[State]:
     """Visit and count all compared memories by state. Raises Stopped if `on_progress` returns False."""
-    with _rare_collections():
-        async for found in comparison.batches():
-            await asyncio.to_thread(lambda batch: list(map(visit, batch)), found)
-            if on_progress is not None and not on_progress(comparison.counts.total()):
-                raise Stopped("Reading was stopped.", hint="Nothing was imported.")
+    async for found in comparison.batches():
+        await asyncio.to_thread(lambda batch: list(map(visit, batch)), found)
+        if on_progress is not None and not on_progress(comparison.counts.total()):
+            raise Stopped("Reading was stopped.", hint="Nothing was imported.")
     return comparison.counts
 
 
@@ -271,8 +257,7 @@ async def write_all(
             total.note(f"Left out {counted(len(total.skipped))}, because the key or the ID is taken.")
         return Outcome(verb, total.written, cancelled=is_stopped, notes=tuple(total.notes), renamed=new_keys)
 
-    with _rare_collections():
-        return await run_change(library, verb, summary, work, on_progress), left_out
+    return await run_change(library, verb, summary, work, on_progress), left_out
 
 
 def _new_agents(comparison: Comparison, changes: Sequence[Change]) -> list[Change]:

@@ -13,7 +13,6 @@ from textual.screen import Screen
 from zeroclaw_tui.backends.factory import known_backend
 from zeroclaw_tui.backends.lookup import entry_with_id, versions, versions_at, whole_entry, why_fixed
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import SUPERSEDED_BY, Edit
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotReachable
 from zeroclaw_tui.memory.query import VERSIONS, Query
@@ -240,6 +239,7 @@ class BrowserRoom(MemoriesRoom):
     @changing
     async def action_show_again(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import edit_memory
+        from zeroclaw_tui.memory.change import SUPERSEDED_BY, Edit
 
         entry = self.entry_here()
         if entry is not None and entry.superseded_by is None:

@@ -17,7 +17,6 @@ from textual.worker import get_current_worker
 
 from zeroclaw_tui.backends.lookup import count_facets, versions_at, whole_entry
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.recall import recall_steps
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, Query
@@ -432,6 +431,9 @@ class MemoriesRoom(StoreRoom):
         if view.is_similar:
             steps = self._similar(view, request)
         else:
+            # Imported on use, so that it does not delay the first list of memories.
+            from zeroclaw_tui.curation.recall import recall_steps
+
             # The first recall of a big store shows keyword results before all vectors are read.
             is_big = self.page.counts is not None and self.page.counts.total > 20_000
             keywords_first = is_big and not self._has_recalled and library.memory.about.rule is None
