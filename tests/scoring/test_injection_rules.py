@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -168,7 +167,7 @@ def test_only_the_first_memory_of_a_key_is_injected_from_0_8_3_on(version: str, 
     """Agents that read each other's memories can each have the key; a withheld memory does not count."""
     both = judged(scored(content="Hers"), scored(content="His"), scored("tz"), version=version)
     assert [entry.injected for entry in both] == injected
-    kept = judged(replace(scored(content="Hers"), withheld="exfil_curl"), scored(content="His"), version=version)
+    kept = judged(scored(content="Hers")._replace(withheld="exfil_curl"), scored(content="His"), version=version)
     assert [entry.injected for entry in kept] == [False, True]
 
 
@@ -201,7 +200,7 @@ def test_contents_over_4000_characters_are_skipped_by_channels_up_to_0_8_2_and_c
 
 
 def test_a_withheld_entry_does_not_count() -> None:
-    hidden = replace(scored("hidden"), withheld="exfil_curl")
+    hidden = scored("hidden")._replace(withheld="exfil_curl")
     entries = judged(hidden, *(scored(f"k{place}") for place in range(5)), version="0.8.4")
     assert entries[0].not_injected_because == "withheld: exfil_curl"
     assert keys_in(entries) == ["k0", "k1", "k2", "k3"]

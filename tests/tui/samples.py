@@ -167,7 +167,7 @@ class SampleMemory(InMemory):
         scored = [self._scored(rank, share, entry, vector is None) for rank, (share, entry) in enumerate(shares, 1)]
         scored.sort(key=lambda one: -(one.score or 0))
         depth = depth_of(trial.request, deep=deep)
-        ranked = tuple(replace(one, rank=rank) for rank, one in enumerate(scored[:depth], 1))
+        ranked = tuple(one._replace(rank=rank) for rank, one in enumerate(scored[:depth], 1))
         return own_evidence(trial, StoreRecall(ranked, "keyword" if vector is None else "hybrid", "0..1"), depth)
 
     @staticmethod
@@ -175,10 +175,10 @@ class SampleMemory(InMemory):
         """In a hybrid search every fourth memory has no vector."""
         found = ScoredEntry(entry, rank, share * 6, keyword_score=share, keyword_raw=share * 6, keyword_rank=rank)
         if is_keyword:
-            return replace(found, stage="keyword")
+            return found._replace(stage="keyword")
         cosine = 0.91 - 0.13 * rank if rank != 4 else None
         score = 0.7 * (cosine or 0) + 0.3 * share
-        return replace(found, score=score, vector_score=cosine, stage="hybrid", vector_rank=rank)
+        return found._replace(score=score, vector_score=cosine, stage="hybrid", vector_rank=rank)
 
 
 def notes(folder: Path) -> MarkdownMemory:

@@ -37,7 +37,7 @@ def memory(number: int, content: str = "", **parts: Any) -> MemoryEntry:
 
 def scored(rank: int, score: float | None, **parts: Any) -> ScoredEntry:
     """Return a result whose memory has the rank as handle."""
-    return replace(ScoredEntry(memory(rank), rank, score, stage="hybrid"), **parts)
+    return ScoredEntry(memory(rank), rank, score, stage="hybrid")._replace(**parts)
 
 
 def recalled(results: Sequence[ScoredEntry], profile: str = "0.6.2", **parts: Any) -> RecallResult:
@@ -52,7 +52,7 @@ def hybrid_recall() -> RecallResult:
     first = scored(1, 0.86, vector_score=0.91, keyword_score=0.74, keyword_raw=4.31, vector_rank=1, keyword_rank=2)
     return recalled(
         [
-            replace(first, injected=True),
+            first._replace(injected=True),
             scored(2, 0.61, vector_score=0.69, keyword_score=0.41, injected=True),
             scored(3, 0.44, vector_score=0.51, keyword_score=0.28, injected=True),
             scored(4, 0.41, vector_score=0.5, stop=Stop("skip", "assistant reply")),

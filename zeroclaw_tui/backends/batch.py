@@ -141,11 +141,6 @@ class Batch:
         self._by_key.setdefault((self.writer.owner(row), row.key), {})[identity] = row
         return identity
 
-    def _drop(self, row: Row) -> None:
-        identity = self.writer.identity(row)
-        if self._displaced.pop(identity, None) is None:
-            self._remove(identity)
-
     def _remove(self, identity: str) -> None:
         before = self._now.get(identity)
         self._now[identity] = None
@@ -300,19 +295,16 @@ class Batch:
         return self.writer.same(row, expected)
 
     def _replace(
-        self,
-        existing: Row | None,
-        new: Row | None,
-        change: Change | None = None,
-        *,
-        replaces: bool = False,
+        self, existing: Row | None, new: Row | None, change: Change | None = None, *, replaces: bool = False
     ) -> None:
         """Plan to replace a row by another, for a change."""
         reverses = None if change is None else change.reverses
         self.journal.append(RowChange(existing, new, None, reverses, replaces))
         if existing is not None:
-            self._drop(existing)
-            self._changed[self.writer.identity(existing)] = None
+            identity = self.writer.identity(existing)
+            if self._displaced.pop(identity, None) is None:
+                self._remove(identity)
+            self._changed[identity] = None
         if new is not None:
             identity = self._place(new)
             self._placed.add(identity)

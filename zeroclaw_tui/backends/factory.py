@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Awaitable, Callable
 from importlib import import_module
@@ -195,8 +196,6 @@ def _imported(place: str, key: str) -> Any:
         missing = (error.name or "").partition(".")[0]
         if missing in ("", "zeroclaw_tui") or key not in _WITH_DRIVER:
             raise
-        import shlex
-
         raise DriverMissing(
             f"The backend {key} needs {missing}, which is not installed.",
             hint=f"Install it with `{shlex.quote(sys.executable)} -m pip install {missing}`.",

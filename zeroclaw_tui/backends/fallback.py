@@ -63,7 +63,7 @@ def evidence_of(results: Sequence[Any], trial: Trial, depth: int, name: str) -> 
     ]
     return OwnEvidence(
         trial=trial,
-        entries=tuple(replace(scored, rank=rank, stage=name) for rank, (_, scored) in enumerate(visible, 1)),
+        entries=tuple(scored._replace(rank=rank, stage=name) for rank, (_, scored) in enumerate(visible, 1)),
         mode=name,
         scale="its own",
         depth=depth if len(found) >= depth else None,

@@ -249,7 +249,7 @@ class LucidMemory(SqliteMemory):
             return replace(evidence, notes=(*evidence.notes, *notes))
         return OwnEvidence(
             trial=trial,
-            entries=tuple(replace(result, rank=rank) for rank, result in enumerate(results, 1)),
+            entries=tuple(result._replace(rank=rank) for rank, result in enumerate(results, 1)),
             mode=mode,
             scale=scale,
             notes=(*local.notes, *notes),
@@ -287,7 +287,7 @@ class LucidMemory(SqliteMemory):
         if found:
             self._last_answer = [result.entry for result in found]
         if request.layer == "agent" and has_agents:
-            found = [replace(result, withheld="lucid's own") for result in found]
+            found = [result._replace(withheld="lucid's own") for result in found]
         return found, [f"Lucid was run and returned {counted(len(found))}."]
 
     @property

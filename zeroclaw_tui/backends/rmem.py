@@ -14,7 +14,7 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -247,7 +247,7 @@ def recall_for_user(
 def best_first(results: Sequence[ScoredEntry]) -> list[ScoredEntry]:
     """Sort by score; equal scores keep their order, and results without a score come last."""
     ordered = sorted(results, key=lambda result: (result.score is None, -(result.score or 0.0)))
-    return [replace(result, rank=rank) for rank, result in enumerate(ordered, 1)]
+    return [result._replace(rank=rank) for rank, result in enumerate(ordered, 1)]
 
 
 def keyword_expression(query: str) -> str:

@@ -201,7 +201,7 @@ class GatheredEvidence:
         vector, about = self._vector_for(trial), self.library.memory.about
         results, none = answered.results, about.not_read_because or (FAILS_WITHOUT_VECTOR if vector.has_failed else "")
         if none:
-            results = tuple(replace(scored, injected=False, stop=Stop("recall", none)) for scored in results)
+            results = tuple(scored._replace(injected=False, stop=Stop("recall", none)) for scored in results)
         return RecallResult(
             request=trial.request,
             backend=self.library.memory.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from zeroclaw_tui.memory.text import distinct_numbers
 
@@ -60,8 +60,7 @@ class RecallRequest:
         return limit, turn
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(NamedTuple):
     """The reason why a recalled memory is not in the prompt.
 
     `rule` is the rule within the stage: the finding of the scanner, the skip rule, the reason of rerank, "characters"
@@ -102,8 +101,7 @@ _PRINTED_OF_ENTRY = ("id", "key", "content", "category", "timestamp", "session_i
 _PRINTED_SCORES = ("score", "vector_score", "keyword_score", "keyword_raw", "stage", "decayed", "reranked")
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredEntry:
+class ScoredEntry(NamedTuple):
     """A recalled memory with the parts of its score; a missing part is None, never 0.
 
     `keyword_raw` is -bm25, unbounded; `keyword_score` is `keyword_raw` divided by the best of the batch. `vector_score`

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -106,7 +106,7 @@ def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
         else:
             found = ranking.results(rows)
         for entries, of_scope in zip((remaining, withheld), _split_by_scanner(found, trial), strict=True):
-            entries += [replace(scored, scope=scope) for scored in of_scope]
+            entries += [scored._replace(scope=scope) for scored in of_scope]
     if len(decision.rankings) > 1:
         remaining, withheld = _join_scopes(remaining, trial.profile), _join_scopes(withheld, trial.profile)
     first = decision.rankings[0]
@@ -128,9 +128,9 @@ def _split_by_scanner(found: Sequence[ScoredEntry], trial: Trial) -> tuple[list[
     for scored in found:
         kind = scored.withheld or (scan(scored.entry.content, trial.settings.threat_scan) if is_scanned else None)
         if kind is not None:
-            withheld.append(replace(scored, withheld=kind))
+            withheld.append(scored._replace(withheld=kind))
         elif not is_scanned or len(remaining) < most:
-            remaining.append(replace(scored, rank=len(remaining) + 1))
+            remaining.append(scored._replace(rank=len(remaining) + 1))
     return remaining, withheld
 
 
@@ -139,7 +139,7 @@ def _join_scopes(entries: Sequence[ScoredEntry], profile: ScoringProfile) -> lis
     first: dict[object, ScoredEntry] = {}
     for at, scored in enumerate(entries):
         first.setdefault(scored.entry.handle if profile.joins_scopes else at, scored)
-    return [replace(scored, rank=rank) for rank, scored in enumerate(first.values(), 1)]
+    return [scored._replace(rank=rank) for rank, scored in enumerate(first.values(), 1)]
 
 
 def is_same(one: MemoryEntry, other: MemoryEntry) -> bool:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -89,7 +88,7 @@ def _judged(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, 
     if trial.reranks:
         order = _rerank(judged, order, stops, trial)
     _fill_block(judged, order, stops, trial)
-    return tuple(replace(scored, injected=stop is None, stop=stop) for scored, stop in zip(judged, stops, strict=True))
+    return tuple(scored._replace(injected=stop is None, stop=stop) for scored, stop in zip(judged, stops, strict=True))
 
 
 def _fill_block(judged: Sequence[ScoredEntry], order: Sequence[int], stops: list[Stop | None], trial: Trial) -> None:
@@ -116,11 +115,11 @@ def _with_compared_score(scored: ScoredEntry, trial: Trial) -> ScoredEntry:
     profile, score = trial.profile, scored.score
     if trial.reranks:
         made = blend_score(scored, trial)
-        return replace(scored, reranked=None if made is None else made.score)
+        return scored._replace(reranked=None if made is None else made.score)
     if not (profile.decays_channel if follows_channel_rule(profile, trial.request.rule) else profile.decays_cli):
         return scored
     age = _decay_age(scored.entry, trial)
-    return replace(scored, decayed=score if score is None or age is None else score * _decay_factor(age))
+    return scored._replace(decayed=score if score is None or age is None else score * _decay_factor(age))
 
 
 def _below_threshold(scored: ScoredEntry, trial: Trial) -> Stop | None:
@@ -211,7 +210,7 @@ def _rerank(judged: list[ScoredEntry], eligible: Sequence[int], stops: list[Stop
         if place > limit:
             stops[at] = Stop("rerank", f"rank {place:,} of the reranked, and only the first {limit:,} pass")
             continue
-        judged[at] = replace(judged[at], place=place)
+        judged[at] = judged[at]._replace(place=place)
         order.append(at)
     return order
 

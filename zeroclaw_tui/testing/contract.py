@@ -217,7 +217,7 @@ class MemoryContract(Contract):
                     found, decision = store_recall(await memory.search(trial), trial), decide([evidence], trial)
                     rows = {entry.handle: entry for entry in await memory.rows(Query(ENTRIES, handles=decision.wanted))}
                     decided = answer(decision, rows)
-                    unjudged = [replace(one, decayed=None, injected=False, stop=None) for one in decided.results]
+                    unjudged = [one._replace(decayed=None, injected=False, stop=None) for one in decided.results]
                     assert unjudged == list(found.entries)
                     assert (decided.mode, decided.scale) == (found.mode, found.scale)
 

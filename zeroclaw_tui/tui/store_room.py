@@ -236,10 +236,8 @@ class StoreRoom(Room[bool]):
         try:
             return await self.run_change(sentence, total, partial(work, on_conflict="refuse"))
         except UndoConflicts as conflicts:
-            on_conflict = await self.app.push_screen_wait(restore_question(conflicts))
-        if on_conflict is None:
-            return None
-        return await self.run_change(sentence, total, partial(work, on_conflict=on_conflict))
+            chosen = await self.app.push_screen_wait(restore_question(conflicts))
+        return None if chosen is None else await self.run_change(sentence, total, partial(work, on_conflict=chosen))
 
 
 def _removal_content(library: Library, plan: PurgePlan, first: Sequence[MemoryEntry]) -> Content:

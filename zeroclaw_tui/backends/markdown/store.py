@@ -290,7 +290,7 @@ def recall_of_agents(
     for alias in aliases:
         own = [replace(entry, key=f"[{alias}] {entry.key}") for entry in entries if entry.agent == alias]
         merged += recall_lines(own, request, profile)
-    return [replace(scored, rank=rank) for rank, scored in enumerate(merged[: request.limit], 1)]
+    return [scored._replace(rank=rank) for rank, scored in enumerate(merged[: request.limit], 1)]
 
 
 def _days_of(request: RecallRequest, profile: ScoringProfile) -> tuple[date, date]:

@@ -133,7 +133,7 @@ async def _by_keywords(
         score = f"((m.key ILIKE {pattern})::int * 2 + (m.content ILIKE {pattern})::int)::float8"
     order = f"recall_score DESC, m.{select.table.updated} DESC, m.id"
     found = [
-        replace(one, keyword_raw=one.score, keyword_rank=one.rank, score=one.score if has_full_text else None)
+        one._replace(keyword_raw=one.score, keyword_rank=one.rank, score=one.score if has_full_text else None)
         for one in await _ranked(connections, select, score, order, limit)
     ]
     if has_full_text:
@@ -150,7 +150,7 @@ async def _by_cosine(
     # The distance to a vector of zeros is NaN.
     cosine = f"nullif(1 - ({distance}), 'NaN')::float8"
     found = await _ranked(connections, select, cosine, distance, limit)
-    entries = tuple(replace(one, vector_score=one.score, vector_rank=one.rank) for one in found)
+    entries = tuple(one._replace(vector_score=one.score, vector_rank=one.rank) for one in found)
     notes = notes if entries else ["No memory that this query may recall has a vector.", *notes]
     return StoreRecall(entries, "vector", "cosine", tuple(notes))
 

@@ -33,20 +33,17 @@ if TYPE_CHECKING:
     import numpy as np
 
 Score = tuple["np.ndarray", "np.ndarray"]
-KnownRows = dict[int, Sequence[Any]]
-"""Cached rows of a row table, by rowid."""
 _AMONG = "m.rowid IN (SELECT value FROM json_each(?))"
 _COUNT = "SELECT count(*) FROM memories AS m"
 _MATCH = "SELECT rowid, bm25(memories_fts) AS score FROM memories_fts WHERE memories_fts MATCH ?"
-_BEST_FIRST = "ORDER BY score LIMIT ?"
 _NEWEST_FIRST = "ORDER BY m.updated_at DESC"
 # Select bm25 from the index alone and let SQLite sort, which keeps only the best rows while it scores. FTS5's own
 # `ORDER BY rank` sorts all hits before it returns the first, and a join looks up every hit in the table.
 _JOINED = "memories_fts AS f JOIN memories AS m ON m.rowid = f.rowid"
+HIGHEST_ROWID = "SELECT coalesce(max(rowid), 0) FROM memories"
+"""At least the number of rows; SQLite finds it without a scan."""
 _WHOLE_FROM = 4
 """If more than one row in this many is a hit, all rows are read in one pass."""
-_MAX_CACHED_ROWS = 20_000
-"""The maximum number of cached rows for the next recall."""
 _SWALLOWED = ("SQLITE_ERROR", "SQLITE_CORRUPT_VTAB")
 """Errors that ZeroClaw ignores, continuing without keyword hits."""
 
@@ -163,7 +160,7 @@ def search_keywords(scope: SqlScope, connection: sqlite3.Connection) -> Hits:
     is_whole = False
     with _ignoring_fts_errors(scope) as notes:
         if not select.conditions:
-            found = connection.execute(f"{_MATCH} {_BEST_FIRST}", (expression, scope.stage_limit)).fetchall()
+            found = connection.execute(f"{_MATCH} ORDER BY score LIMIT ?", (expression, scope.stage_limit)).fetchall()
             # Rows that exist only in the index must not take places in the list, which the join below ensures.
             rowids = json.dumps([rowid for rowid, _ in found])
             is_whole = connection.execute(f"{_COUNT} WHERE {_AMONG}", (rowids,)).fetchone() == (len(found),)
@@ -239,7 +236,7 @@ def gather_all(scope: SqlScope, vectors: Hits, rows: RowTable | None, connection
     recent = _newest(connection, SqliteSelect(scope.schema), -1) if is_listing else nothing
     like, like_facts = _like(connection, scope)
     (store_rows,) = connection.execute(_COUNT).fetchone()
-    rows = rows or _rows(connection, scope.schema, (keyword.handles, vectors.handles, like, recent), {})
+    rows = rows or _rows(connection, scope.schema, (keyword.handles, vectors.handles, like, recent))
     durable_order, agent_order = _scan_orders(connection, scope)
     return replace(
         _evidence(replace(scope, store_rows=store_rows), keyword, vectors, rows, recent),
@@ -252,18 +249,18 @@ def gather_all(scope: SqlScope, vectors: Hits, rows: RowTable | None, connection
 
 
 def gather_limited(
-    scope: SqlScope, trial: Trial, keyword: Hits, vectors: Hits, known: KnownRows, connection: sqlite3.Connection
+    scope: SqlScope, trial: Trial, keyword: Hits, vectors: Hits, rows: RowTable | None, connection: sqlite3.Connection
 ) -> StageEvidence:
     """Gather the evidence for one recall: at most 2 x the limit hits a stage, and the returned rows with their content.
 
-    The LIKE fall-back is searched only if no other hit is left. `known` caches the rows of this state of the database.
+    The LIKE fall-back is searched only if no other hit is left. `rows` is the table of all rows if it was read before.
     """
     import numpy as np
 
     recent = np.zeros(0, dtype=np.int64)
     if keywords.lists_recent(scope.request.query, scope.profile):
         recent = _newest(connection, scope.recent_select(), scope.recent_limit)
-    rows = _rows(connection, scope.schema, (keyword.handles, vectors.handles, recent), known)
+    rows = rows or _rows(connection, scope.schema, (keyword.handles, vectors.handles, recent))
     evidence = _evidence(scope, keyword, vectors, rows, recent)
     contents: dict[Handle, MemoryEntry] = {}
     # Filled after the ranking: a copy of the evidence would compute its masks again.
@@ -309,7 +306,7 @@ def _with_like(connection: sqlite3.Connection, scope: SqlScope, evidence: StageE
         vector_handles=nothing.handles,
         vector_scores=nothing.scores,
         like=like,
-        rows=_rows(connection, scope.schema, (like,), {}),
+        rows=_rows(connection, scope.schema, (like,)),
         like_facts=facts,
     )
 
@@ -393,25 +390,27 @@ def _are_among(handles: np.ndarray, ascending: np.ndarray) -> np.ndarray:
     return are_there
 
 
-def _rows(connection: sqlite3.Connection, schema: Schema, hits: Sequence[np.ndarray], known: KnownRows) -> RowTable:
+def _rows(connection: sqlite3.Connection, schema: Schema, hits: Sequence[np.ndarray]) -> RowTable:
     """Read the row table of these hits, or of all rows if that is faster."""
     import numpy as np
 
     found = np.sort(np.concatenate(hits))
     handles = found[np.diff(found, prepend=found[:1] - 1) != 0]
-    # The highest rowid is at least the number of rows, and SQLite finds it without a scan.
-    (store_rows,) = connection.execute("SELECT coalesce(max(rowid), 0) FROM memories").fetchone()
+    (highest,) = connection.execute(HIGHEST_ROWID).fetchone()
+    return read_row_table(connection, schema, None if 0 < highest <= len(handles) * _WHOLE_FROM else handles)
+
+
+def read_row_table(connection: sqlite3.Connection, schema: Schema, handles: np.ndarray | None = None) -> RowTable:
+    """Read the row table of these rows, or of all."""
+    import numpy as np
+
     select = SqliteSelect(schema)
     names = ("id", "created_at", "session_id", "category", "agent_id", "namespace", "superseded_by")
     columns = ", ".join(["m.rowid", *(select.column(name) or "NULL" for name in names)])
-    statement = f"SELECT {columns} FROM memories AS m"
-    aliases = aliases_of(connection)
-    if not 0 < store_rows <= len(handles) * _WHOLE_FROM:
-        if len(known) > _MAX_CACHED_ROWS:
-            known.clear()
-        unread = json.dumps([rowid for rowid in handles.tolist() if rowid not in known])
-        known.update((row[0], row) for row in connection.execute(f"{statement} WHERE {_AMONG}", (unread,)))
-        return _table((known[rowid] for rowid in handles.tolist() if rowid in known), aliases)
+    statement, aliases = f"SELECT {columns} FROM memories AS m", aliases_of(connection)
+    if handles is not None:
+        rowids = json.dumps(handles.tolist())
+        return _table(connection.execute(f"{statement} WHERE {_AMONG} ORDER BY m.rowid", (rowids,)), aliases)
     rows = _table(connection.execute(f"{statement} ORDER BY m.rowid"), aliases)
     # The index on the ids is already in this order.
     by_id = connection.execute("SELECT rowid FROM memories ORDER BY id")

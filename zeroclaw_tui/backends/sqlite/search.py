@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool
-from zeroclaw_tui.backends.sqlite.recall import Hits, KnownRows, gather_all, gather_limited, scope_of, search_keywords
+from zeroclaw_tui.backends.sqlite import recall
+from zeroclaw_tui.backends.sqlite.recall import Hits
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.select import SqliteSelect
 from zeroclaw_tui.memory.entry import Handle
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.scoring.neighbours import Near
 
 _PAGE = 256
+_MAX_CACHED_ROWS = 20_000
+"""In a larger store, a recall reads only the rows of its hits."""
 _OF_LENGTH = "FROM memories WHERE typeof(embedding) = 'blob' AND length(embedding) / 4 = ?"
 
 
@@ -42,18 +46,19 @@ class SqliteSearch:
         self._reads = reads
         self._schema = schema
         self._search_lock = asyncio.Lock()
+        self._compute = ThreadPoolExecutor(1)
+        """Compares vectors while the thread of the search reads."""
         self._is_first = True
         self._version: int | None = None
         """The version of the database that the following attributes were read from."""
         self._all_rows: RowTable | None = None
-        self._known_rows: KnownRows = {}
         self._index: VectorIndex | None = None
 
     async def gather(self, trial: Trial, query_vector: np.ndarray | None, version: int, *, deep: bool) -> StageEvidence:
         """Gather the hits of every stage and their rows: all with `deep`, else what ZeroClaw's statements return."""
         mode, is_listing = trial.search_mode, lists_recent(trial.request.query, trial.profile)
         vector = None if mode == "bm25" else query_vector
-        scope = scope_of(trial.request, trial.profile, self._schema, None if vector is None else len(vector))
+        scope = recall.scope_of(trial.request, trial.profile, self._schema, None if vector is None else len(vector))
 
         def read_all(connection: sqlite3.Connection) -> StageEvidence:
             vectors = Hits.from_pairs()
@@ -61,19 +66,22 @@ class SqliteSearch:
                 self._is_first = False
                 index = self._current_index(len(vector), connection)
                 vectors = Hits(*index.search(vector, len(index)))
-            evidence = gather_all(scope, vectors, self._all_rows, connection)
+            evidence = recall.gather_all(scope, vectors, self._all_rows, connection)
             if len(evidence.rows.handles) == evidence.store_rows:
                 self._all_rows = evidence.rows
             return replace(evidence, vector_requested=mode != "bm25" and not is_listing)
 
         def read_limited(connection: sqlite3.Connection) -> StageEvidence:
-            narrowed, keyword, vectors = scope.with_agents(connection), Hits.from_pairs(), Hits.from_pairs()
+            narrowed, keyword, nearest = scope.with_agents(connection), Hits.from_pairs(), None
+            rows = self._few_rows(connection)
             if words(trial.request.query) and not is_listing:
-                if mode != "embedding":
-                    keyword = search_keywords(narrowed, connection)
                 if vector is not None and len(vector):
-                    vectors, _ = self._nearest(vector, narrowed.stage_limit, narrowed.vector_select(), connection)
-            return gather_limited(narrowed, trial, keyword, vectors, self._known_rows, connection)
+                    compare = self._comparison(vector, narrowed.stage_limit, narrowed.vector_select(), connection)
+                    nearest = self._compute.submit(compare)
+                if mode != "embedding":
+                    keyword = recall.search_keywords(narrowed, connection)
+            vectors = Hits.from_pairs() if nearest is None else nearest.result()[0]
+            return recall.gather_limited(narrowed, trial, keyword, vectors, rows, connection)
 
         return await self._run(read_all if deep else read_limited, version)
 
@@ -90,7 +98,7 @@ class SqliteSearch:
                 return None
             select = SqliteSelect(self._schema)
             select.also("m.embedding IS NOT NULL")
-            hits, compared = self._nearest(query, count, select, connection)
+            hits, compared = self._comparison(query, count, select, connection)()
             pairs = zip(hits.handles.tolist(), hits.scores.tolist(), strict=True)
             return Near([Neighbour(handle, score) for handle, score in pairs], compared)
 
@@ -102,7 +110,6 @@ class SqliteSearch:
         def run(connection: sqlite3.Connection) -> T:
             if version != self._version:
                 self._version, self._all_rows, self._index = version, None, None
-                self._known_rows.clear()
             # All statements of the work see the same state of the database.
             connection.execute("BEGIN")
             return work(connection)
@@ -110,12 +117,20 @@ class SqliteSearch:
         async with self._search_lock:
             return await self._reads.run(run)
 
-    def _nearest(
-        self, query: np.ndarray, count: int, select: SqliteSelect, connection: sqlite3.Connection
-    ) -> tuple[Hits, int]:
-        """Find the best rows of a SELECT that have a vector, and count the vectors that the query was compared with.
+    def _few_rows(self, connection: sqlite3.Connection) -> RowTable | None:
+        """All rows of a small store, cached from the second search by vector on; otherwise None."""
+        if self._is_first or connection.execute(recall.HIGHEST_ROWID).fetchone() > (_MAX_CACHED_ROWS,):
+            return None
+        self._all_rows = self._all_rows or recall.read_row_table(connection, self._schema)
+        return self._all_rows
 
-        Rows with equal scores keep the order in which SQLite reads them in ZeroClaw's statement.
+    def _comparison(
+        self, query: np.ndarray, count: int, select: SqliteSelect, connection: sqlite3.Connection
+    ) -> Callable[[], tuple[Hits, int]]:
+        """Read what is needed to find the best rows of a SELECT that have a vector.
+
+        The returned function, which needs no connection, finds them and counts the compared vectors. Rows with equal
+        scores keep the order in which SQLite reads them in ZeroClaw's statement.
         """
         if self._is_first:
             self._is_first = False
@@ -125,7 +140,7 @@ class SqliteSearch:
                 rowids, vectors = _vectors_of_length(page, len(query))
                 nearest.add(rowids, vectors)
                 compared += len(rowids)
-            return Hits(*nearest.hits()), compared
+            return lambda: (Hits(*nearest.hits()), compared)
         import numpy as np
 
         index, positions = self._current_index(len(query), connection), None
@@ -133,7 +148,7 @@ class SqliteSearch:
         if len(select.conditions) > 1:
             found = connection.execute(select.statement("m.rowid"), select.values)
             positions = index.positions(np.fromiter((rowid for (rowid,) in found), dtype=np.int64))
-        return Hits(*index.search(query, count, positions)), len(index)
+        return lambda: (Hits(*index.search(query, count, positions)), len(index))
 
     def _current_index(self, dimensions: int, connection: sqlite3.Connection) -> VectorIndex:
         """Give all vectors of this length, loaded from the database where they are not in memory."""

@@ -17,14 +17,7 @@ from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.cancellation import wait_until_done
 from zeroclaw_tui.backends.sqlite.schema import Schema, aliases_of, missing_capabilities
 from zeroclaw_tui.backends.sqlite.select import state_of
-from zeroclaw_tui.backends.sqlite.table import (
-    AMONG,
-    RawTable,
-    check_index,
-    explain_failed_write,
-    fold_in,
-    in_parts,
-)
+from zeroclaw_tui.backends.sqlite.table import AMONG, RawTable, check_index, explain_failed_write, fold_in, in_parts
 from zeroclaw_tui.backends.tables import TableWriter, local_now
 from zeroclaw_tui.backends.writing import UNCONFIRMED, OwnedKey
 from zeroclaw_tui.files.database import assignments, bind, connect_to_write, processes_using, quoted

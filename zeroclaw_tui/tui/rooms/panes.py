@@ -431,7 +431,6 @@ class MemoriesRoom(StoreRoom):
         if view.is_similar:
             steps = self._similar(view, request)
         else:
-            # Imported on use, so that it does not delay the first list of memories.
             from zeroclaw_tui.curation.recall import recall_steps
 
             # The first recall of a big store shows keyword results before all vectors are read.
@@ -466,9 +465,8 @@ class MemoriesRoom(StoreRoom):
         """Describe the awaited vector step: the request for the query's vector, or the comparison."""
         if not recall.awaits_vector:
             return ""
-        if self.library.waits_for(recall.request.query):
-            return f"getting the query vector from {one_line(self.library.embedding_host)} …"
-        return "comparing the vectors …"
+        host = one_line(self.library.embedding_host) if self.library.waits_for(recall.request.query) else None
+        return "comparing the vectors …" if host is None else f"getting the query vector from {host} …"
 
     async def _similar(self, view: View, request: RecallRequest) -> AsyncGenerator[RecallResult, None]:
         """Find the memories nearest to a memory or a text, as a ranking by cosine or by words."""
