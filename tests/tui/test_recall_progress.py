@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from support import settling
 from support.http_endpoints import serving
 from support.inspector import Screen, running
 from support.installs import make_install
@@ -97,7 +96,6 @@ def test_a_memory_is_stored_with_its_vector_and_without_one_if_the_endpoint_fail
 
 @asynccontextmanager
 async def inspecting(folder: Path, base: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Screen]:
-    settling.still_terminal(monkeypatch)
     monkeypatch.setenv("HOME", str(folder.parent))
     pace = Pace(debounce=0.0, poll=None, stopwatch=lambda: 0.0)
     options = OpenOptions(config_dir=configured(folder, base))
