@@ -132,15 +132,15 @@ def main() -> None:
         print(f"{name:32} {message}")
     (empty,), few, many = medians.values()
     for name, found in (("1,000 rows", few), (f"{given.rows:,} rows", many)):
-        for what, bar, moment in zip(("first frame", "memories"), (1.4, 2.2), found, strict=True):
+        for what, bar, moment in zip(("first frame", "memories"), (1.3, 1.9), found, strict=True):
             wall, cpu = moment[0] / empty[0], moment[1] / empty[1]
             print(f"{name + ', ' + what:32} {wall:.2f} x empty app, processor {cpu:.2f} x   (bar {bar})")
     for name in list(programs)[1:]:
         argv, texts = programs[name]
         for what, keys, before, bar in (
-            ("j", "j" * 60, "", 25),
-            ("*, then none", "*" * 30, "", 50),
-            ("letter in the search box", "memory memory memory", "/", 25),
+            ("j", "j" * 60, "", 12),
+            ("*, then none", "*" * 30, "", 20),
+            ("letter in the search box", "memory memory memory", "/", 12),
         ):
             times, memory = key_times(argv, texts[-1], keys, before)
             wall, cpu = ([time[at] for time in times] for at in (0, 1))
