@@ -235,14 +235,14 @@ class StatusBar(GrowingText):
 
     DEFAULT_CSS = """
     StatusBar { display: none; height: auto; max-height: 4; padding: 0 1; color: $text-muted; }
-    StatusBar.-said { display: block; }
+    StatusBar.-filled { display: block; }
     """
 
     def say(self, *facts: str) -> None:
         """Show the facts that are not empty, the most important first; without any the line is hidden."""
         shown_facts = [one_line(mask_secrets(fact)) for fact in facts if fact]
         self.update(Content(DOT.join(shown_facts)))
-        self.set_class(bool(shown_facts), "-said")
+        self.set_class(bool(shown_facts), "-filled")
 
 
 class TabName(NamedTuple):
