@@ -60,7 +60,7 @@ def test_nothing_changes_without_yes_in_a_dry_run_or_read_only(changed: Command,
     if command not in ("store k v", "edit pet --key x", "reindex"):
         shown = changed(*words, "--dry-run")
         assert (shown.code, "Nothing was changed." in shown.err) == (0, True)
-        document = changed(*words, "--dry-run", "--json").json
+        document = changed(*words, "--dry-run", "--yes", "--json").json
         assert document.get("dry_run", True)
         if command not in OTHERS_ASKING:
             assert list(document)[: len(COMMON)] == COMMON

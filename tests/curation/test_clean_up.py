@@ -396,6 +396,7 @@ def test_vectors_decide_if_both_memories_have_one_and_words_otherwise():
     assert _duplicates([("", LONG_TEXTS[0], here), ("", LONG_TEXTS[1], here)]).near == [[0, 1]]
     assert _duplicates([("", LONG_TEXTS[0], here), ("", _edited(LONG_TEXTS[0]), None)]).near == [[0, 1]]
     assert _duplicates([("", LONG_TEXTS[0], here), ("", _edited(LONG_TEXTS[0]), blob(0, 1, 0))]).near == [[0, 1]]
+    assert _duplicates([("", LONG_TEXTS[0], None), ("anna", _edited(LONG_TEXTS[0]), None)]).near == []
 
 
 def test_a_thousand_equal_memories_are_one_group():
