@@ -89,8 +89,7 @@ def line_of(row: Row, *, vectors: bool) -> bytes:
     parts: dict[str, Any] = {}
     exact: dict[str, Any] = {}
     for column, value in row.values.items():
-        name = _NAMES.get(column)
-        if name is not None:
+        if name := _NAMES.get(column):
             parts[name] = field_value(name, value)
             if not _is_exact(name, value):
                 exact[column] = _pack(value)
@@ -145,28 +144,29 @@ def _row(parts: Mapping[str, Any], lost: Counter[str]) -> Row:
     if not isinstance(exact, dict):
         raise ValueError("its columns are not an object")
     values: dict[str, Value] = {column: parts[name] for name, column in COLUMNS.items() if name in parts}
-    name = ""
-    try:
-        for name, value in parts.items():
-            if value is not None and (type(value) is not str or name in _CONVERTERS) and name in COLUMNS:
-                values[COLUMNS[name]] = column_value(name, value)
-        for name in () if parts.keys() <= _ALL_NAMES else parts.keys() - _ALL_NAMES:
+    for name, value in parts.items():
+        if name not in _ALL_NAMES:
             lost[one_line(name)[:_MAX_NAME] or "(no name)"] += 1
-        if "embedding_dimensions" in parts or "embedding" in parts:
-            name, vector = "embedding", parts.get("embedding")
-            values["embedding"] = None if vector is None else _from_base64(vector)
-        for name, value in exact.items():
-            values[name] = _unpack(value)
-        name, agent = "agent", parts.get("agent")
-        owner = None if agent is None else _text(_unpack(agent))
-    except ValueError as error:
-        raise ValueError(f"{one_line(name)[:_MAX_NAME]} is {error}") from error
+        elif name in COLUMNS and (name in _CONVERTERS or not isinstance(value, str)):
+            values[COLUMNS[name]] = _convert(name, value, _CONVERTERS.get(name, _text))
+    if "embedding_dimensions" in parts or "embedding" in parts:
+        values["embedding"] = _convert("embedding", parts.get("embedding"), _from_base64)
+    values |= {name: _convert(name, value, _unpack) for name, value in exact.items()}
+    owner = _convert("agent", parts.get("agent"), lambda packed: _text(_unpack(packed)))
     for name in ("key", "content"):
         if values.get(name) is None:
             raise ValueError(f"it has no {name}")
     handle = parts.get("rowid")
     is_rowid = type(handle) is int and handle in _INTEGERS
     return Row(as_text(values.get("id")), values, handle if is_rowid else None, owner)
+
+
+def _convert(name: str, value: Any, convert: Callable[[Any], Any]) -> Any:
+    """Convert the value of a field, unless it is None. Raises ValueError with the name of the field."""
+    try:
+        return None if value is None else convert(value)
+    except ValueError as error:
+        raise ValueError(f"{one_line(name)[:_MAX_NAME]} is {error}") from error
 
 
 def _text(value: Any) -> str:
