@@ -260,30 +260,29 @@ def _changed_words(plan: Plan) -> str:
 
 
 def _changed_lines(plan: Plan, difference: ConfigDiff, *, is_short: bool) -> Iterator[Line]:
+    """The diff; with `is_short` a last line summarises comments, and the changes that no answer asked for."""
     encrypted = {change.path for change in plan.changes if _becomes_encrypted(plan, change)}
     unasked = {change.path: change for change in plan.changes if _is_unasked(plan, change)} if is_short else {}
-    defaults: list[str] = []
-    followed: set[KeyPath] = set()
-    comments = 0
+    comments, defaults, with_backend = 0, list[str](), set[KeyPath]()
     for line in difference.lines:
         change = unasked.get(line.path)
         if is_short and line.kind == "added" and line.text.lstrip()[:1] in ("", "#"):
             comments += 1
-        elif change is not None and change.before is None:
-            defaults.append(line.text.partition("#")[0].strip())
-        elif change is not None:
-            followed.add(line.path)
-        else:
+        elif change is None:
             is_encrypted = line.kind == "added" and line.path in encrypted
             yield [(line.kind, _SIGNS[line.kind] + line.text), ("dim", "    encrypted" if is_encrypted else "")]
-    more = [f"{counted(comments, 'line')} of comments and blanks"] if comments else []
-    if defaults:
-        is_listed = plan.answers.situation.is_new or len(defaults) <= _MAX_NAMES
-        more.append(counted(len(defaults), "default") + (f": {', '.join(defaults)}" if is_listed else ""))
-    if followed:
-        more.append(f"{counted(len(followed), 'change')} with the backend")
-    if more:
-        yield [("dim", f"  and {', '.join(more)}")]
+        elif change.before is None:
+            defaults.append(line.text.partition("#")[0].strip())
+        else:
+            with_backend.add(line.path)
+    are_listed = plan.answers.situation.is_new or len(defaults) <= _MAX_NAMES
+    facts = (
+        (comments, f"{counted(comments, 'line')} of comments and blanks"),
+        (len(defaults), counted(len(defaults), "default") + (f": {', '.join(defaults)}" if are_listed else "")),
+        (len(with_backend), f"{counted(len(with_backend), 'change')} with the backend"),
+    )
+    if more := ", ".join(text for number, text in facts if number):
+        yield [("dim", f"  and {more}")]
 
 
 def _is_unasked(plan: Plan, change: KeyChange) -> bool:
