@@ -35,6 +35,8 @@ _DEFAULT_PATH = "state/runtime-trace.jsonl"
 _PATH_KEYS = ("log_persistence_path", "runtime_trace_path")
 _ARCHIVED = r"\.\d{8}-\d{6}(\.\d+)?"
 _WANTED = (b"llm_request", b"inbound message")
+_InboundMessages = dict[tuple[str | None, str | None], Mapping[str, Any]]
+"""The attributes of channel messages by sender and message id."""
 
 _DATE = r"\[CURRENT DATE & TIME: [^\]\n]{1,60}\]\n\n"
 _USER_MESSAGE = re.compile(
@@ -83,8 +85,8 @@ class Turn(NamedTuple):
     session: str | None
     channel: str | None
     sender: str | None
-    query: str
-    sent: str | None
+    query: str = ""
+    sent: str | None = None
     why_not_sent: str = ""
     scopes: tuple[str | None, ...] | None = None
     """The session scopes of its recall in order; None if they are not recorded."""
@@ -113,7 +115,7 @@ def trace_files(config: MemoryConfig) -> list[Path]:
     return [path for path in dict.fromkeys(found) if path.is_file()]
 
 
-def _read_turn(line: bytes, inbound: dict[tuple[str, str], Mapping[str, Any]]) -> Turn | None:
+def _read_turn(line: bytes, inbound: _InboundMessages) -> Turn | None:
     """Parse a turn; None for other lines. A channel message is added to `inbound`, and completes the turn it starts.
 
     Raises ValueError or RecursionError for a line that is not a JSON object of ZeroClaw.
@@ -122,19 +124,20 @@ def _read_turn(line: bytes, inbound: dict[tuple[str, str], Mapping[str, Any]]) -
     if line and not (line.startswith(b"{") and line.endswith(b"}")):
         raise ValueError("not an object")
     if not any(word in line for word in _WANTED):
+        # Most lines of a trace are others, and parsing them would be slow.
         return None
     record = json.loads(line)
     attributes, zeroclaw = _table(record.get("attributes")), _table(record.get("zeroclaw"))
     sender, message_id = _text(attributes, "sender"), _text(attributes, "message_id")
-    if record.get("message") == "channel inbound message":
-        inbound[str(sender), str(message_id)] = attributes
+    if record.get("message") == "channel inbound message" and message_id is not None:
+        inbound[sender, message_id] = attributes
     trace_id = _text(record, "trace_id") or _text(attributes, "trace_id")
     if record.get("message") != "llm_request" or trace_id is None:
         return None
     time = moment(_text(record, "@timestamp"))
     if time is None:
         raise ValueError("no time")
-    session, iteration = _text(zeroclaw, "session_key"), attributes.get("iteration")
+    session = _text(zeroclaw, "session_key")
     turn = Turn(
         id=trace_id,
         at=time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -143,16 +146,14 @@ def _read_turn(line: bytes, inbound: dict[tuple[str, str], Mapping[str, Any]]) -
         session=session,
         channel=_text(zeroclaw, "channel"),
         sender=sender,
-        query="",
-        sent=None,
-        scopes=None if session is None else (session,),
-        rule="channel" if message_id is not None else "library" if session is not None else "cli",
+        scopes=(session,) if session else None,
+        rule="channel" if message_id else "library" if session else "cli",
     )
     turn = _with_request(turn, attributes)
-    if isinstance(iteration, int) and iteration > 1:
+    if isinstance(iteration := attributes.get("iteration"), int) and iteration > 1:
         # Only the first request of a turn has its message and block.
         turn = turn._replace(sent=None, why_not_sent=_NO_FIRST_REQUEST)
-    message = inbound.get((str(sender), str(message_id))) if message_id is not None else None
+    message = inbound.get((sender, message_id))
     return turn if message is None else _with_inbound(turn, message)
 
 
@@ -288,7 +289,7 @@ class _Reader:
         self._read_lines: set[int] = set()
         """Hashes of the lines read, because a shortened trace begins with lines that were already read."""
         self._known: set[str] = set()
-        self._inbound: dict[tuple[str, str], Mapping[str, Any]] = {}
+        self._inbound: _InboundMessages = {}
 
     def read(self) -> TurnLog:
         """Read the recorded turns; the next call reads only new ones. Blocks."""
