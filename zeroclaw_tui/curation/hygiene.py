@@ -222,26 +222,26 @@ class HygienePlan(NamedTuple):
 
 async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
     """Plan hygiene as of any time. Raises Unreadable or Locked if the store or a folder cannot be read."""
-    install = library.config.install
+    install, path = library.config.install, library.memory.about.path
     rules = rules_for(library.config, library.profile.profile.version)
     state = await asyncio.to_thread(read_state, install.root, rules.version, library.trash.now())
     items, problems = list[HygieneItem](), list[str]()
-    for folder, archiving, purging in _FOLDERS if install.has_workspace else ():
-        try:
-            items += await asyncio.to_thread(_old_files, install.root / folder, archiving, purging, rules, as_of)
-        except OSError as error:
-            sentence = f"{folder}/ cannot be read ({error.strerror}), and ZeroClaw's hygiene stops there too."
-            raise Unreadable(sentence, hint="Check the permissions of the folder.") from error
-    if not install.has_workspace:
+    if install.has_workspace:
+        for folder, archiving, purging in _FOLDERS:
+            try:
+                items += await asyncio.to_thread(_old_files, install.root / folder, archiving, purging, rules, as_of)
+            except OSError as error:
+                sentence = f"{folder}/ cannot be read ({error.strerror}), and ZeroClaw's hygiene stops there too."
+                raise Unreadable(sentence, hint="Check the permissions of the folder.") from error
+    else:
         problems.append("This database is outside of any workspace, so only its rows are checked.")
     retention = rules.retention(as_of)
     if retention.cutoffs or retention.budgets:
-        expired = [] if library.memory.about.path is None else await require_database(library.memory).expired(retention)
-        for row in expired:
-            rule, version = f"{row.category} {'budget' if row.is_over_budget else 'rows'}", row.version
-            facts = (rule, version.key, row.date, version.size)
-            items.append(HygieneItem(f"row:{version.id}", *facts, excerpt=row.excerpt, version=version))
-        brain, path = external.canonical(install.root / "memory" / "brain.db"), library.memory.about.path
+        for row in [] if path is None else await require_database(library.memory).expired(retention):
+            rule = f"{row.category} {'budget' if row.is_over_budget else 'rows'}"
+            item = HygieneItem(f"row:{row.version.id}", rule, row.version.key, row.date, row.version.size)
+            items.append(item._replace(excerpt=row.excerpt, version=row.version))
+        brain = external.canonical(install.root / "memory" / "brain.db")
         is_other = brain.exists() if path is None else external.canonical(path) != brain
         if install.has_workspace and is_other:
             problems.append(f"ZeroClaw's own hygiene deletes rows of {brain} alone.")
