@@ -425,27 +425,27 @@ class Reversal(RunningAction):
 
 
 async def _find_done(versions: Sequence[Version], memory: Memory) -> dict[int, bool]:
-    """Find out whether each change is done, from the last matching state of its row; unknown ones are left out."""
-    lines_of_file = _lines_by_file(versions)
-    lines = {number for numbers in lines_of_file.values() for number in numbers}
-    chains: dict[Name, list[Version]] = {}
+    """Find out by number whether each change is done, from the current state of its row; unknown ones are left out."""
+    lines_by_file = _lines_by_file(versions)
+    lines = {number for numbers in lines_by_file.values() for number in numbers}
+    by_row: dict[Name, list[Version]] = {}
     for version in versions:
         if version.number not in lines:
-            chains.setdefault((version.row.table, version.row.id), []).append(version)
-    present = await _present_states(versions, [name for table, name in chains if table == MEMORIES], memory)
+            by_row.setdefault((version.row.table, version.row.id), []).append(version)
+    present = await _present_states(versions, [name for table, name in by_row if table == MEMORIES], memory)
     done: dict[int, bool] = {}
-    for name, chain in chains.items():
-        states = [chain[0].states[0], *(version.states[1] for version in chain)]
-        for count in range(len(chain), -1, -1):
-            if name in present and states[count] == present[name]:
-                done |= {version.number: index < count for index, version in enumerate(chain)}
-                break
-    for file, its_lines in lines_of_file.items():
-        done |= {number: done[file] for number in its_lines if file in done}
-    memories = {done[one.number] for one in versions if one.row.table == MEMORIES and one.number in done}
-    if len(memories) == 1:
+    for row, changes in by_row.items():
+        states = [changes[0].states[0], *(version.states[1] for version in changes)]
+        if row in present and present[row] in states:
+            # The last matching state counts: the changes up to it are done.
+            count = len(changes) - states[::-1].index(present[row])
+            done |= {version.number: index < count for index, version in enumerate(changes)}
+    for file, numbers in lines_by_file.items():
+        done |= {number: done[file] for number in numbers if file in done}
+    of_memories = {done[one.number] for one in versions if one.row.table == MEMORIES and one.number in done}
+    if len(of_memories) == 1:
         # Agents and cached vectors change in the same transaction as their memories.
-        done = dict.fromkeys((version.number for version in versions), *memories) | done
+        done = {version.number: True in of_memories for version in versions} | done
     return done
 
 
