@@ -274,8 +274,7 @@ class Page:
     @property
     def facts(self) -> tuple[str, ...]:
         """Facts about the list; () until it is counted."""
-        counts = self.counts
-        if counts is None:
+        if (counts := self.counts) is None:
             return ()
         facts = [counted(counts.total)]
         if counts.superseded and self.view.superseded is Superseded.HIDE:
@@ -333,13 +332,14 @@ class Page:
 
     def why_empty(self, memory: Memory, *, can_write: bool) -> EmptyMessage:
         """Say why the list is empty, what would fill it, and which keys help."""
-        view, hidden = self.view, self.counts.superseded if self.counts is not None else 0
-        query = f"“{one_line(view.query)[:60]}”"
+        view, general_keys = self.view, (("r", "reload"), ("q", "quit"))
+        if memory.about.keeps_nothing:
+            keys = (("6", "choose another store"), *general_keys)
+            return "This backend stores no memories.", " ".join(sentences(memory.about.notices)), keys
+        hidden = self.counts.superseded if self.counts is not None else 0
         filters = (("F", "change the filters"),) if view.chips or hidden else ()
         search_keys = (("tab", "search in another way"), ("esc", "close the search"), *filters)
-        if memory.about.keeps_nothing:
-            keys = (("6", "choose another store"), ("r", "reload"), ("q", "quit"))
-            return "This backend stores no memories.", " ".join(sentences(memory.about.notices)), keys
+        query = f"“{one_line(view.query)[:60]}”"
         if view.is_recall:
             fact = "No similar memories." if view.is_similar else f"The agent recalls nothing for {query}."
             contains = "" if self.found is None else f"contains finds {self.found:,}"
@@ -352,9 +352,9 @@ class Page:
         if view.chips:
             return "No memory matches these filters.", " · ".join(chip.words for chip in view.chips), filters
         hidden_text = f"{hidden:,} superseded hidden. " if hidden else ""
-        write = (("n", "write a memory"),) if can_write else ()
         words = f"{hidden_text}ZeroClaw writes memories while you talk with it."
-        return "No memories here.", words, (*write, *filters, ("r", "reload"), ("q", "quit"))
+        write = (("n", "write a memory"),) if can_write else ()
+        return "No memories here.", words, (*write, *filters, *general_keys)
 
     @property
     def _ignored_text(self) -> str:
