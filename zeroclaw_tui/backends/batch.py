@@ -20,33 +20,31 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.text import one_line
 
-_WITH_KEY = (Draft, Row)
-
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How a change set handles conflicts, and the rows it handled before a batch."""
+    """How a change set resolves conflicts, and the rows that its earlier batches changed."""
 
     on_conflict: OnConflict
     dry_run: bool
     handled: set[str]
-    """Identities that earlier batches changed, in a dry run or if keys are not unique."""
+    """The identities of these rows, recorded in a dry run or if keys are not unique."""
 
 
 async def plan_batch(policy: Policy, writer: RowWriter, changes: Sequence[Change]) -> Batch:
     """Plan the changes of memories in a batch.
 
-    A key is free for another row if the row that has it loses it in the same batch. If a conflict prevents that, the
-    batch is planned again.
+    A row may get a key that another row loses in the same batch. If a conflict prevents that loss, the batch is planned
+    again.
     """
     owners: list[str | None] = []
     agents: list[RowChange] = []
     keys: set[OwnedKey] = set()
     targets: list[RowVersion | Row] = []
-    moving: set[str] = set()
+    freeing: set[str] = set()
     for change in changes:
         owner, before, after = None, change.before, change.after
-        if isinstance(after, _WITH_KEY):
+        if isinstance(after, (Draft, Row)):
             owner, agent = await writer.resolve_owner(after, create=not policy.dry_run)
             agents += [] if agent is None else [agent]
             keys.add((owner, after.key))
@@ -54,18 +52,18 @@ async def plan_batch(policy: Policy, writer: RowWriter, changes: Sequence[Change
         targets += [] if before is None else [before]
         targets += [after] if isinstance(after, Row) else []
         if before is not None and (after is None or _new_key(after, before.key) != before.key):
-            moving.add(writer.identity(before))
+            freeing.add(writer.identity(before))
     present = [*await writer.read(targets, keys)] if targets or keys else []
     while True:
-        batch = Batch(policy, writer, present, keys, moving, agents)
+        batch = Batch(policy, writer, present, keys, freeing, agents)
         for change, owner in zip(changes, owners, strict=True):
             if not batch.plan_new(change, owner):
                 await batch.plan(change, owner)
         batch.tally.written = len(changes) - len(batch.tally.already) - len(batch.tally.skipped)
-        staying = moving & batch.conflicting
-        if not staying:
+        still_taken = freeing & batch.conflicting
+        if not still_taken:
             return batch
-        moving -= staying
+        freeing -= still_taken
 
 
 def _new_key(after: Row | Draft | Edit, key: str) -> str:
@@ -88,23 +86,25 @@ class Batch:
         writer: RowWriter,
         present: Iterable[Row],
         keys: Iterable[OwnedKey],
-        moving: Collection[str],
+        freeing: Collection[str],
         agents: Sequence[RowChange],
     ) -> None:
-        """`moving` are the identities of the rows that free their key: this batch deletes them or changes their key."""
-        self.policy, self.writer, self.moving, self.agents = policy, writer, moving, agents
+        """`freeing` are the identities of rows that free their key: this batch deletes them or changes their key."""
+        self.policy, self.writer, self.freeing, self.agents = policy, writer, freeing, agents
         self.journal: list[RowChange] = []
         """The changes for the journal, with new rows as planned."""
         self.tally = ApplyResult()
         self.conflicting: set[str] = set()
+        """The identities of rows whose change is skipped because of a conflict."""
         self.handled: set[str] = set()
+        """The identities to add to `policy.handled`."""
         self._before: dict[str, Row] = {}
         """The rows as read, by identity."""
         self._now: dict[str, Row | None] = {}
         """The planned rows by identity; None for a removed one."""
         self._by_key: dict[OwnedKey, dict[str, Row]] = {key: {} for key in keys}
         self._displaced: dict[str, Row] = {}
-        """If the key is the identity: rows whose key another row takes before they lose it."""
+        """If the identity is the key: rows whose own change comes after that of the row that takes their key."""
         self._changed: dict[str, None] = {}
         """The identities of changed rows, in order."""
         self._placed: set[str] = set()
@@ -124,14 +124,14 @@ class Batch:
         return self._displaced.get(identity) or self._now.get(identity)
 
     async def _with_key(self, key: OwnedKey) -> Sequence[Row]:
-        """The planned rows with a key, the effective one first."""
+        """The planned rows with a key; of several, the store uses the first."""
         if key not in self._by_key:
             self._by_key[key] = {}
             self._add(await self.writer.read((), [key]))
         return list(self._by_key[key].values())
 
     def _place(self, row: Row) -> str:
-        """Add a row and return its identity; another row that still has it loses it later."""
+        """Add a row and return its identity; another row with this identity becomes a displaced one."""
         identity = self.writer.identity(row)
         before = self._now.get(identity)
         if before is not None:
@@ -210,24 +210,24 @@ class Batch:
             is_skipped = self.policy.on_conflict in ("refuse", "skip")
             self._add_conflict(_as_row(before), row, "changed", change if is_skipped else None)
             if self.policy.on_conflict == "overwrite":
-                self._replace(row, None, change, replaces=True)
+                self._replace(row, None, change, had_changed=True)
             elif self.policy.on_conflict == "rename":
                 key = repr(one_line(before.key))
                 self.writer.notes[f"{key} changed since it was stored, so it stays as it is now."] = None
                 self._write_nothing(change, row)
 
     async def _plan_row(self, wanted: Row, change: Change, owner: str | None) -> None:
-        """Plan to write a row exactly as given, for undo and imports."""
-        own = self._current(wanted)
-        if own is not None and self.writer.same(own, wanted):
-            self._write_nothing(change, own)
+        """Plan to write a row exactly as given, for undo and imports; `source` is the existing row that it replaces."""
+        current = self._current(wanted)
+        if current is not None and self.writer.same(current, wanted):
+            self._write_nothing(change, current)
             return
-        source = own if change.before is None else self._current(change.before)
-        holders = await self._key_holders((owner, wanted.key), own, source)
-        if own is not None and source is not own and not self._frees_key(own):
-            # The row is to replace another one, but exists already.
-            holders.insert(0, own)
-        reason = self._obstacle(change, source, holders)
+        source = current if change.before is None else self._current(change.before)
+        holders = await self._key_holders((owner, wanted.key), current, source)
+        if current is not None and source is not current and not self._frees_key(current):
+            # The row is to replace `source`, but exists already.
+            holders.insert(0, current)
+        reason = self._conflict_reason(change, source, holders)
         existing = holders[0] if reason == "key exists" else source
         if reason is not None and self.policy.on_conflict in ("refuse", "skip"):
             self._add_conflict(wanted, existing, reason, change)
@@ -238,7 +238,7 @@ class Batch:
             for holder in holders if reason is not None else ():
                 self._replace(holder, None)
             row = self.writer.restored_row(wanted, source, owner, new_id=False)
-            self._replace(source, row, change, replaces=reason in ("changed", "deleted"))
+            self._replace(source, row, change, had_changed=reason in ("changed", "deleted"))
         else:
             key = await self._free_key(wanted.key, owner)
             if key != wanted.key:
@@ -247,12 +247,12 @@ class Batch:
             is_separate = reason == "changed"
             replaced = None if is_separate else source
             row = self.writer.restored_row(wanted, replaced, owner, new_id=is_separate and source is not None)
-            self._replace(replaced, row, change, replaces=is_separate)
+            self._replace(replaced, row, change, had_changed=is_separate)
         if not self.writer.keys_are_unique:
             # Restore all of several rows that had the same key.
             self.handled.add(self.writer.identity(row))
 
-    def _obstacle(self, change: Change, source: Row | None, holders: Sequence[Row]) -> Reason | None:
+    def _conflict_reason(self, change: Change, source: Row | None, holders: Sequence[Row]) -> Reason | None:
         """The conflict that prevents a row from being written, if there is one."""
         if change.target is not None and not self._is_simulated(change.target):
             if change.before is None and source is not None:
@@ -274,7 +274,7 @@ class Batch:
     def _frees_key(self, row: Row) -> bool:
         """Whether a later change of this batch deletes a row or changes its key."""
         identity = self.writer.identity(row)
-        return identity in self.moving and identity not in self._placed
+        return identity in self.freeing and identity not in self._placed
 
     async def _free_key(self, key: str, owner: str | None) -> str:
         """Find an unused key: the same one, or with "(restored)" appended."""
@@ -290,16 +290,16 @@ class Batch:
 
     def _is_expected(self, row: Row, expected: RowVersion | Row) -> bool:
         if isinstance(expected, RowVersion):
-            # Compute the fingerprint last: it is much slower, and only versions of single rows have it.
+            # Compute the fingerprint last: it is much slower, and only the version of a single row has it as its state.
             return expected.state == self.writer.state_of(row) or expected.state == row.fingerprint
         return self.writer.same(row, expected)
 
     def _replace(
-        self, existing: Row | None, new: Row | None, change: Change | None = None, *, replaces: bool = False
+        self, existing: Row | None, new: Row | None, change: Change | None = None, *, had_changed: bool = False
     ) -> None:
-        """Plan to replace a row by another, for a change."""
+        """Plan to replace a row by another, for a change; `had_changed` means that the row was not as expected."""
         reverses = None if change is None else change.reverses
-        self.journal.append(RowChange(existing, new, None, reverses, replaces))
+        self.journal.append(RowChange(existing, new, reverses=reverses, replaces=had_changed))
         if existing is not None:
             identity = self.writer.identity(existing)
             if self._displaced.pop(identity, None) is None:
@@ -314,8 +314,8 @@ class Batch:
             self.handled.update(self.writer.identity(row) for row in (existing, new) if row is not None)
 
     def _write_nothing(self, change: Change, row: Row | None) -> None:
-        """Plan no write. A change that is already undone is journaled too, so that the trash marks it as undone and
-        has its row."""
+        """Plan no write. If the change would reverse an earlier one, it is still journaled, so that the trash marks the
+        earlier one as reversed and stores the row."""
         target = change.target
         assert target is not None, "a draft is always written"
         known = row or (target if isinstance(target, Row) else None)
@@ -338,9 +338,9 @@ class Batch:
         return [RowChange(before, now) for before, now in rows if before or now]
 
     def adopt(self, rows: Mapping[str, Row], *, with_state: bool = False) -> None:
-        """Replace new rows by those the store completed or wrote; one that was replaced later stays as planned.
+        """Replace planned rows by those that the store completed or wrote, unless a later change replaced them.
 
-        With `with_state` the journal gets the state of new rows in the store, and need not have their content.
+        With `with_state` the journal also gets the fingerprints of new rows, so that it need not save their content.
         """
 
         def adopted(change: RowChange) -> RowChange:

@@ -26,7 +26,6 @@ from zeroclaw_tui.memory.change import (
 from zeroclaw_tui.memory.errors import Refused
 
 T = TypeVar("T")
-_COMPLETED_LATER = (Draft, Edit)
 _TRIES = 3
 """How often a batch is tried while other programs write the same rows."""
 
@@ -67,7 +66,7 @@ class ChangeSet:
         self._total = ApplyResult()
 
     async def run(self, writer: RowWriter) -> ApplyResult:
-        """Apply the changes. Raises UsageError and Refused for values that no store, or this store, can have."""
+        """Apply the changes. Raises UsageError for values that no store can have, Refused if only this one cannot."""
         writer.done = self._total.written
         while batch := await writer.blocking(lambda: self._next_batch(writer)):
             if self._processed and (writer.is_stopped or not self._report_progress()):
@@ -80,6 +79,7 @@ class ChangeSet:
         else:
             self._report_progress()
         if self._policy.on_conflict == "refuse" and self._total.conflict_count:
+            # A dry run counted the rows without a conflict, but they would not be written either.
             self._total.written = 0
         self._total.note(*writer.notes, *writer.summary())
         return self._total
@@ -89,7 +89,7 @@ class ChangeSet:
         return self._on_progress is None or self._on_progress(self._processed)
 
     def _next_batch(self, writer: RowWriter) -> Sequence[Change]:
-        """Take as many changes as fit in a batch; all of them if a conflict refuses the whole set."""
+        """Take as many changes as fit in a batch; all of them if a single conflict refuses the whole set."""
         batch = self._pending
         size, most_rows = sum(change.size for change in batch), writer.batch_rows
         while self._is_one_batch or not batch or (len(batch) < most_rows and size < BATCH_BYTES):
@@ -97,7 +97,7 @@ class ChangeSet:
             if change is None:
                 break
             after = change.after
-            if isinstance(after, _COMPLETED_LATER):
+            if isinstance(after, (Draft, Edit)):
                 after = after.checked()
                 writer.check(after)
                 change = replace(change, after=after)
@@ -109,49 +109,50 @@ class ChangeSet:
         for _ in range(_TRIES):
             try:
                 async with writer.batch(dry_run=self._policy.dry_run):
-                    found = await self._write(writer, batch)
+                    plan = await self._write(writer, batch)
             except WriteConflict:
                 continue
             except _Refused as refused:
                 # The exception has rolled the batch back.
                 self._total.add(refused.tally)
                 return
-            self._total.add(found.tally)
-            self._policy.handled.update(found.handled)
+            self._total.add(plan.tally)
+            self._policy.handled.update(plan.handled)
             return
         raise Refused("Another program keeps writing these memories.", hint="Try again when ZeroClaw is idle.")
 
     async def _write(self, writer: RowWriter, batch: Sequence[Change]) -> Batch:
+        """Plan, journal and write a batch; a writer with transactions writes before it journals."""
         memories = [change for change in batch if change.table == MEMORIES]
         others = [change for change in batch if change.table != MEMORIES] if len(memories) < len(batch) else []
         dry_run = self._policy.dry_run
         # An agent is inserted before its memories, and deleted after them.
         added = [await writer.write_other(one, dry_run=dry_run) for one in others if one.after is not None]
-        found = await plan_batch(self._policy, writer, memories)
-        if self._is_one_batch and found.tally.skipped:
-            raise _Refused(found.tally.refused())
-        found.tally.written += sum(change.table != AGENTS for change in others)
+        plan = await plan_batch(self._policy, writer, memories)
+        if self._is_one_batch and plan.tally.skipped:
+            raise _Refused(plan.tally.refused())
+        plan.tally.written += sum(change.table != AGENTS for change in others)
         if dry_run:
-            return found
-        changes = found.net_changes()
+            return plan
+        changes = plan.net_changes()
         if completed := await writer.prepare([one.after for one in changes if one.after is not None]):
-            found.adopt(completed)
-            changes = found.net_changes()
-        agents = [change for change in (*added, *found.agents) if change is not None]
+            plan.adopt(completed)
+            changes = plan.net_changes()
+        agents = [change for change in (*added, *plan.agents) if change is not None]
         if not writer.is_transactional:
-            await self._record(writer, [*agents, *found.journal])
+            await self._record(writer, [*agents, *plan.journal])
         try:
             written = await writer.write(changes) if changes else {}
         except WriteConflict:
             if self._journal is not None and not writer.is_transactional:
                 await writer.blocking(self._journal.withdraw)
             raise
-        found.adopt(written, with_state=writer.is_transactional)
+        plan.adopt(written, with_state=writer.is_transactional)
         removed = [await writer.write_other(one, dry_run=False) for one in others if one.after is None]
         if writer.is_transactional:
             deleted = [change for change in removed if change is not None]
-            await self._record(writer, [*agents, *found.journal, *deleted])
-        return found
+            await self._record(writer, [*agents, *plan.journal, *deleted])
+        return plan
 
     async def _record(self, writer: RowWriter, changes: Sequence[RowChange]) -> None:
         journal = self._journal
