@@ -28,24 +28,24 @@ from zeroclaw_tui.scoring.profiles import USUAL
 
 RESET = ("kind", "tenant_id")
 """The columns that ZeroClaw >= 0.8.0 resets in a memory that it overwrites."""
-_FAR, _FARTHEST = 2**32, 2**62
-"""The maximum distance above the highest rowid for an inserted row, and the maximum rowid. Once the last rowid
-(2**63 - 1) is in use, SQLite chooses random ones (https://sqlite.org/autoinc.html), and the storage order is lost."""
+_MAX_GAP, _MAX_ROWID = 2**32, 2**62
+"""The maximum distance of a new rowid from the highest one, and the maximum rowid. Once the last rowid (2**63 - 1) is
+in use, SQLite chooses random ones (https://sqlite.org/autoinc.html), and the storage order is lost."""
 _MAX_VARIABLES = 30_000
 _LOCK_SECONDS = 0.04
 """The target time for which a batch holds the write lock."""
 _PAUSE_SECONDS = 0.015
 """The pause between two batches: a program that waits for the lock tries at least ten times a second."""
-_FIRST_ROWS = 60
-_MAX_ROWS = 1000
-_ROWS_ALONE = 500
+_FIRST_BATCH_ROWS = 60
+_MAX_BATCH_ROWS = 1000
+_BATCH_ROWS_ALONE = 500
 """The number of rows in a batch while no other program can be waiting: each batch costs two syncs of the disk."""
 _CHECK_SECONDS = 5.0
-"""How long the check for other processes is valid; another program waits that long for a lock."""
+"""How long a check for other processes is valid. A program that starts after it waits at least that long for a lock."""
 _process_checks: dict[Path, tuple[float, bool]] = {}
 """The time of the last check of a database, and whether there was no other process."""
 _STILL_IN_LOG = "Deleted text may stay in {}-wal until every program has closed the database."
-_NAMES = ("embedding_provider", "embedding_model", "embedding_dimensions")
+_MODEL_KEYS = ("embedding_provider", "embedding_model", "embedding_dimensions")
 
 
 class SchemaChanged(Exception):
@@ -55,7 +55,7 @@ class SchemaChanged(Exception):
 class SqliteWriter(TableWriter):
     """Writes the rows of a database, on its own connection and thread.
 
-    A batch holds the write lock for about 40 ms.
+    A batch holds the write lock for about 40 ms. With `zero` deleted text is overwritten with zeros.
     """
 
     memories: RawTable
@@ -75,13 +75,13 @@ class SqliteWriter(TableWriter):
         """The number of rows in the transaction, from which the size of the next batch is computed."""
         self._connection: sqlite3.Connection | None = None
         self._stop = threading.Event()
-        self._fitting_rows = _FIRST_ROWS
+        self._fitting_rows = _FIRST_BATCH_ROWS
         self._locked_seconds = self._released_at = 0.0
         self._is_unsure = False
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """The connection, open while the work runs."""
+        """The connection, open while `run` runs the work."""
         assert self._connection is not None, "only the work uses the connection"
         return self._connection
 
@@ -105,7 +105,7 @@ class SqliteWriter(TableWriter):
     @property
     def batch_rows(self) -> int:  # type: ignore[override]
         """The number of rows that hold the lock for about 40 ms, or more while no other program can wait for it."""
-        return _ROWS_ALONE if self._is_alone() else self._fitting_rows
+        return _BATCH_ROWS_ALONE if self._is_alone() else self._fitting_rows
 
     def _is_alone(self) -> bool:
         """Whether no other program can be waiting, cached because the check takes as long as a batch."""
@@ -115,14 +115,14 @@ class SqliteWriter(TableWriter):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Hold the write lock after a pause for other writers; commit at the end, or roll everything back.
+        """Pause for other writers, then hold the write lock; commit at the end, or roll everything back.
 
         Raises SchemaChanged and SearchInterrupted before anything is written.
         """
         if self._locked_seconds and not self._is_alone():
-            # The time since the end of the last transaction counts.
-            fair = _PAUSE_SECONDS * min(1.0, self._locked_seconds / _LOCK_SECONDS)
-            self._stop.wait(max(0.0, self._released_at + fair - time.perf_counter()))
+            # The time since the end of the last transaction counts as a part of the pause.
+            pause = _PAUSE_SECONDS * min(1.0, self._locked_seconds / _LOCK_SECONDS)
+            self._stop.wait(max(0.0, self._released_at + pause - time.perf_counter()))
         connection = self.connection
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -134,14 +134,14 @@ class SqliteWriter(TableWriter):
             try:
                 connection.execute("COMMIT")
             except sqlite3.Error:
-                # If nothing was written, SQLite keeps the transaction open; else the log may have the whole batch,
-                # which the next program that opens the database would treat as committed.
+                # If nothing was written, SQLite keeps the transaction open. Else the log may have the whole batch, and
+                # the next program that opens the database would then treat it as committed.
                 self._is_unsure = not connection.in_transaction
                 raise
             self._released_at = time.perf_counter()
             self._locked_seconds = self._released_at - began
             fitting = self._rows_read * _LOCK_SECONDS / max(self._locked_seconds, 1e-4)
-            self._fitting_rows = max(1, min(_MAX_ROWS, self._fitting_rows * 2, int(fitting)))
+            self._fitting_rows = max(1, min(_MAX_BATCH_ROWS, self._fitting_rows * 2, int(fitting)))
         except BaseException:
             # If this fails, closing the connection rolls back as well.
             with suppress(sqlite3.Error):
@@ -207,28 +207,28 @@ class SqliteWriter(TableWriter):
 
     async def insert(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Insert each row at its own rowid if that is free."""
-        highest_of = "SELECT coalesce(max(rowid), 0) FROM memories WHERE rowid <= ?"
-        (highest,) = self.connection.execute(highest_of, [_FARTHEST]).fetchone()
-        last = min(highest + _FAR, _FARTHEST)
-        statement = f"SELECT rowid FROM memories WHERE {AMONG}"
+        find_highest = "SELECT coalesce(max(rowid), 0) FROM memories WHERE rowid <= ?"
+        (highest,) = self.connection.execute(find_highest, [_MAX_ROWID]).fetchone()
+        last = min(highest + _MAX_GAP, _MAX_ROWID)
+        find_used = f"SELECT rowid FROM memories WHERE {AMONG}"
         handles = [row.handle for row in rows if isinstance(row.handle, int) and row.handle <= last]
-        used = {rowid for (rowid,) in self.connection.execute(statement, [json.dumps(handles)])}
-        places: list[int] = []
+        used = {rowid for (rowid,) in self.connection.execute(find_used, [json.dumps(handles)])}
+        rowids: list[int] = []
         at_the_end = count(max([highest, *handles]) + 1)
         for handle in (row.handle for row in rows):
             if isinstance(handle, int) and handle <= last and handle not in used:
-                places.append(handle)
+                rowids.append(handle)
             else:
-                places.append(next(at_the_end))
-            used.add(places[-1])
+                rowids.append(next(at_the_end))
+            used.add(rowids[-1])
         # Sort by rowid, because FTS5 flushes whenever a rowid is lower than the one before, and at the end of each
         # statement.
-        placed = sorted(zip(places, rows, strict=True), key=itemgetter(0))
-        for names, alike in groupby(placed, lambda one: tuple(one[1].values)):
-            for some in in_parts([*alike], _MAX_VARIABLES // (len(names) + 1)):
-                self._insert(("rowid", *names), [(rowid, *row.values.values()) for rowid, row in some])
-        inserted = self.memories.with_new_rowids(places)
-        return [inserted[rowid] for rowid in places]
+        pairs = sorted(zip(rowids, rows, strict=True), key=itemgetter(0))
+        for names, with_same_names in groupby(pairs, lambda pair: tuple(pair[1].values)):
+            for part in in_parts([*with_same_names], _MAX_VARIABLES // (len(names) + 1)):
+                self._insert(("rowid", *names), [(rowid, *row.values.values()) for rowid, row in part])
+        inserted = self.memories.with_new_rowids(rowids)
+        return [inserted[rowid] for rowid in rowids]
 
     def _insert(self, names: Sequence[str], records: Sequence[Sequence[Value]]) -> None:
         """Insert records that have values for the same columns."""
@@ -278,8 +278,7 @@ class SqliteWriter(TableWriter):
         return True
 
     def summary(self) -> tuple[str, ...]:
-        """A sentence if the log still has text that was deleted permanently."""
-        # Overwritten text has to be removed from the write-ahead log too.
+        """A sentence if the write-ahead log still has text that was deleted permanently."""
         if self.zero and self.done and not fold_in(self.path):
             return (_STILL_IN_LOG.format(self.path.name),)
         return ()
@@ -292,11 +291,11 @@ def other_model(
     if "memory_meta" not in schema.tables:
         return None
     pairs = connection.execute("SELECT key, value FROM memory_meta")
-    stamped = {as_text(key): as_text(value) for key, value in pairs}
-    ours = dict(zip(_NAMES, (provider, model, str(dimensions)), strict=True))
-    if all(stamped.get(name, value) == value for name, value in ours.items()):
+    stored = {as_text(key): as_text(value) for key, value in pairs}
+    ours = dict(zip(_MODEL_KEYS, (provider, model, str(dimensions)), strict=True))
+    if all(stored.get(name, value) == value for name, value in ours.items()):
         return None
-    theirs = ", ".join(stamped[name] for name in _NAMES if name in stamped)
+    theirs = ", ".join(stored[name] for name in _MODEL_KEYS if name in stored)
     return Refused(
         f"The vectors here come from another model ({theirs}), and two models' vectors cannot be compared.",
         hint="Start ZeroClaw once with the current settings, so that it deletes the old vectors. Then try again.",
