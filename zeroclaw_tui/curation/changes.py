@@ -299,7 +299,7 @@ async def run_change(
                         error.add_progress(done or "Nothing was changed.")
             raise
         try:
-            return replace(outcome, action=await action.finish(is_whole=not outcome.cancelled))
+            return replace(outcome, action=await action.finish(is_complete=not outcome.cancelled))
         except InspectorError as error:
             # The next change recovers the action.
             return replace(outcome, notes=(*outcome.notes, f"{_NOT_FINISHED} {error.message}"))

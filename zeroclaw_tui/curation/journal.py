@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.config.locations import Install
 
-Name = tuple[str, str]
+RowName = tuple[str, str]
 """The table and the id of a row."""
 
 _BATCH = 250
@@ -60,11 +60,11 @@ class Trash:
 
         Raises Locked while another process is changing something in this config directory.
         """
-        deletes = PermanentDeletion if permanently else RunningAction
-        kind = partial(Reversal, numbers=reversing) if reversing else deletes
+        kind = PermanentDeletion if permanently else RunningAction
+        start = partial(Reversal, numbers=reversing) if reversing else kind
         descriptor = await self._file.lock()
         try:
-            action = await asyncio.to_thread(kind, self._file, descriptor, verb, summary)
+            action = await asyncio.to_thread(start, self._file, descriptor, verb, summary)
         except BaseException:
             os.close(descriptor)
             raise
@@ -72,7 +72,7 @@ class Trash:
         return action
 
     async def recover(self, memory: Memory) -> None:
-        """Delete changes of killed actions that are not in the store; does nothing while an action is running."""
+        """End killed actions, and delete their changes that are not in the store. Does nothing while an action runs."""
         begun = "SELECT number FROM actions WHERE is_done = 0 AND store = ?"
         if not await self._numbers(begun, self.store):
             return
@@ -96,7 +96,7 @@ class Trash:
 
     async def last(self) -> Action | None:
         """Return the last action on this store that is not completely undone."""
-        # The new file of a move is not counted, and a killed undo may have left it.
+        # After a killed undo of a move only the new file may be left to undo, which is not counted.
         is_open = "action = actions.number AND undone = 0 AND (is_counted OR table_name = ?)"
         newest = f"SELECT max(number) FROM actions WHERE store = ? AND EXISTS (SELECT 1 FROM changes WHERE {is_open})"
         return next(iter(await self._actions(f"a.number = ({newest})", self.store, FILE)), None)
@@ -126,13 +126,13 @@ class Trash:
         return await self._numbers(f"SELECT number FROM changes WHERE action = ? AND {condition}", action)
 
     async def versions_of(self, action: int, limit: int) -> list[Version]:
-        """Return the first counted changes of an action, in order."""
+        """Return the first changes of an action in order, without those that only accompany others."""
         first = "SELECT number FROM changes WHERE action = ? AND is_counted ORDER BY number LIMIT ?"
         return (await self._versions(f"c.number IN ({first})", action, limit))[::-1]
 
     def changes_to_reverse(self, wanted: Sequence[int], *, outside: bool | None = None) -> Iterator[RowChange]:
-        """Yield the changes with these numbers, in order, for an undo; one that is undone is reversed, for a redo.
-        `outside` selects those of files and other databases, or only the others. Blocks."""
+        """Yield the changes with these numbers in order, ready to be undone; an undone one is reversed, to be redone.
+        `outside` selects only those of files and other databases; False selects only the others. Blocks."""
         with self._file.reading() as connection:
             if connection is None:
                 return
@@ -141,10 +141,11 @@ class Trash:
                 if not version.is_undone:
                     yield version.change
                 elif not version.after_state:
+                    # A change whose new row is not in the journal cannot be redone.
                     yield RowChange(version.after, version.before, number=version.number)
 
     async def history(self, id: str) -> list[Version]:
-        """Return the changes of the memory with this id, newest first; for a line, those of the last changed text."""
+        """Return the changes of the memory with this id, newest first; if ids move, only those of the newest text."""
         condition = "c.id = ? AND c.table_name = ? AND a.store = ?"
         found = await self._versions(condition, records.bindable(id), MEMORIES, self.store)
         if not records.ids_move(self.store):
@@ -212,36 +213,36 @@ class Trash:
 
         return await self._file.erase(delete)
 
-    async def count_texts(self, contains: Callable[[Row], bool], names: Callable[[str], bool]) -> tuple[int, list[int]]:
-        """Count what `erase` would delete, and return the actions of this store that could no longer be undone."""
-        found, named = await self._file.read(partial(self._texts, contains=contains, names=names)) or ({}, [])
-        return len(found) + len(named), sorted({one for one in found.values() if one is not None}, reverse=True)
+    async def count_texts(self, in_row: Callable[[Row], bool], in_text: Callable[[str], bool]) -> tuple[int, list[int]]:
+        """Count what `erase` would erase, and return the actions of this store that could no longer be undone."""
+        changes, actions = await self._file.read(partial(self._find_texts, in_row=in_row, in_text=in_text)) or ({}, [])
+        return len(changes) + len(actions), sorted({one for one in changes.values() if one is not None}, reverse=True)
 
-    async def erase(self, contains: Callable[[Row], bool], names: Callable[[str], bool]) -> None:
-        """Erase the changes of any store that `contains` selects, and the summaries that `names` selects."""
+    async def erase(self, in_row: Callable[[Row], bool], in_text: Callable[[str], bool]) -> None:
+        """Erase the changes of any store with a row that `in_row` selects, and the summaries that `in_text` selects."""
 
         def delete(connection: sqlite3.Connection) -> None:
-            found, named = self._texts(connection, contains, names)
-            records.delete_changes(connection, list(found))
-            summary = "verb || ' (its words were erased)'"
-            connection.execute(f"UPDATE actions SET summary = {summary} WHERE number IN {LISTED}", (json.dumps(named),))
+            changes, actions = self._find_texts(connection, in_row, in_text)
+            records.delete_changes(connection, list(changes))
+            query = f"UPDATE actions SET summary = verb || ' (its words were erased)' WHERE number IN {LISTED}"
+            connection.execute(query, (json.dumps(actions),))
             records.delete_empty_actions(connection)
 
         if self.file.exists():
             await self._file.erase(delete)
 
-    def _texts(
-        self, connection: sqlite3.Connection, contains: Callable[[Row], bool], names: Callable[[str], bool]
+    def _find_texts(
+        self, connection: sqlite3.Connection, in_row: Callable[[Row], bool], in_text: Callable[[str], bool]
     ) -> tuple[dict[int, int | None], list[int]]:
-        """Return the changes with such a row, each with its action if that is of this store and not undone, and the
-        actions with such a summary."""
-        found: dict[int, int | None] = {}
+        """Find the changes and the summaries to erase, by number. A change has its action if that is of this store and
+        not undone."""
+        changes: dict[int, int | None] = {}
         for version in records.versions_where(connection, self._codec):
-            if any(map(contains, version.rows)):
+            if any(map(in_row, version.rows)):
                 is_open = version.store == self.store and not version.is_undone
-                found[version.number] = version.action if is_open else None
+                changes[version.number] = version.action if is_open else None
         summaries = connection.execute("SELECT number, summary FROM actions").fetchall()
-        return found, [number for number, summary in summaries if names(records.text_of(summary))]
+        return changes, [number for number, summary in summaries if in_text(records.text_of(summary))]
 
 
 def store_name(backend: str, location: str, config_dir: Path | None = None) -> str:
@@ -259,15 +260,15 @@ def store_name(backend: str, location: str, config_dir: Path | None = None) -> s
 class RunningAction(Journal):
     """A running action, which has the lock until it ends. Raises Unreadable, DiskFull, Locked."""
 
-    ending = "Undo reverses them."
+    next_step = "Undo reverses them."
     reversed_action = 0
     """The newest action that an undo, redo or restore reverses."""
 
     def __init__(self, file: JournalFile, descriptor: int, verb: Verb, summary: str) -> None:
         self._file, self._descriptor, self._verb = file, descriptor, verb
-        self._guard = threading.Lock()
+        self._connection_lock = threading.Lock()
         self._has_begun = False
-        self._recorded: list[int] = []
+        self._last_recorded: list[int] = []
         self._connection = file.open_to_write()
         try:
             with self._transaction() as connection:
@@ -292,15 +293,14 @@ class RunningAction(Journal):
         columns = [(None, *records.columns_of_change(self._file.codec, self.number, change)) for change in changes]
         records.insert_changes(connection, columns)
         last = connection.execute("SELECT last_insert_rowid()").fetchone()[0]
-        self._recorded = [*range(last - len(changes) + 1, last + 1)]
+        self._last_recorded = [*range(last - len(changes) + 1, last + 1)]
 
     def withdraw(self) -> None:
         """Delete the changes of the last `record`."""
         with self._transaction() as connection:
-            records.delete_changes(connection, self._recorded)
+            records.delete_changes(connection, self._last_recorded)
 
     async def set_summary(self, summary: str) -> None:
-
         def write() -> None:
             with self._transaction() as connection:
                 values = (records.bindable(summary), self.number)
@@ -308,14 +308,14 @@ class RunningAction(Journal):
 
         await asyncio.to_thread(write)
 
-    async def finish(self, *, is_whole: bool = True) -> Action | None:
-        """Mark the action as done, wholly if `is_whole`; delete old ones, release the lock. None if nothing changed."""
+    async def finish(self, *, is_complete: bool = True) -> Action | None:
+        """Mark the action as done, delete old ones, and release the lock; return None if nothing changed."""
 
         def finish() -> Action | None:
             try:
-                with self._guard, self._file.translate_errors("written further"):
+                with self._connection_lock, self._file.translate_errors("written further"):
                     with transaction(self._connection):
-                        self._end(self._connection, is_whole=is_whole)
+                        self._end(self._connection, is_complete=is_complete)
                     return self._finished_action(self._connection)
             finally:
                 self._release()
@@ -329,12 +329,12 @@ class RunningAction(Journal):
     def _release(self) -> None:
         """Close the file and release the lock."""
         try:
-            with self._guard:
+            with self._connection_lock:
                 self._connection.close()
         finally:
             os.close(self._descriptor)
 
-    def _end(self, connection: sqlite3.Connection, *, is_whole: bool) -> None:
+    def _end(self, connection: sqlite3.Connection, *, is_complete: bool) -> None:
         records.end_action(connection, self.number)
 
     def _finished_action(self, connection: sqlite3.Connection) -> Action | None:
@@ -347,7 +347,7 @@ class RunningAction(Journal):
     async def what_is_done(self) -> str:
         """Say how much of an abandoned and recovered action is done; "" if nothing."""
         count = await self._file.read(self._count_done) or 0
-        return f"{count:,} {'was' if count == 1 else 'were'} changed before that. {self.ending}" if count else ""
+        return f"{count:,} {'was' if count == 1 else 'were'} changed before that. {self.next_step}" if count else ""
 
     def _count_done(self, connection: sqlite3.Connection) -> int:
         query = "SELECT sum(is_counted) FROM changes WHERE action = ?"
@@ -355,9 +355,9 @@ class RunningAction(Journal):
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """A transaction; its errors say that nothing was changed only before the first batch."""
+        """Open a transaction; its errors say that nothing was changed, unless changes were recorded before."""
         verb = "written further" if self._has_begun else "written"
-        with self._guard, self._file.translate_errors(verb), transaction(self._connection):
+        with self._connection_lock, self._file.translate_errors(verb), transaction(self._connection):
             yield self._connection
 
 
@@ -386,31 +386,31 @@ class Reversal(RunningAction):
     The changes of a batch count as reversed when the next batch is recorded, or when the action ends or is recovered.
     """
 
-    ending = "Run it again to continue."
+    next_step = "Run it again to continue."
 
     def __init__(self, file: JournalFile, descriptor: int, verb: Verb, summary: str, *, numbers: Sequence[int]) -> None:
-        self._numbers, self._undone = json.dumps(numbers), verb != "redo"
+        self._listed, self._undone = json.dumps(numbers), verb != "redo"
         super().__init__(file, descriptor, verb, summary)
 
     def _begin(self, connection: sqlite3.Connection, summary: str) -> int:
-        changed = f"SELECT action FROM changes WHERE number IN {LISTED}"
-        newest = connection.execute(f"SELECT max(action) FROM ({changed})", (self._numbers,)).fetchone()[0]
+        actions = f"SELECT action FROM changes WHERE number IN {LISTED}"
+        newest = connection.execute(f"SELECT max(action) FROM ({actions})", (self._listed,)).fetchone()[0]
         self.reversed_action = newest or 0
         number = super()._begin(connection, f"replaced by {self._verb} of change {self.reversed_action}")
         if self._undone:
-            connection.execute(f"UPDATE actions SET turned = ? WHERE number IN ({changed})", (number, self._numbers))
+            connection.execute(f"UPDATE actions SET turned = ? WHERE number IN ({actions})", (number, self._listed))
         return number
 
     def _record(self, connection: sqlite3.Connection, changes: Sequence[RowChange]) -> None:
-        records.end_reversal(connection, self._recorded, undone=self._undone)
+        records.end_reversal(connection, self._last_recorded, undone=self._undone)
         super()._record(connection, changes)
 
-    def _end(self, connection: sqlite3.Connection, *, is_whole: bool) -> None:
-        if is_whole:
+    def _end(self, connection: sqlite3.Connection, *, is_complete: bool) -> None:
+        if is_complete:
             # Rows that already had the wanted state also count as reversed; otherwise they would be retried forever.
             query = f"UPDATE changes SET undone = ? WHERE number IN {LISTED}"
-            connection.execute(query, (self._undone, self._numbers))
-        super()._end(connection, is_whole=is_whole)
+            connection.execute(query, (self._undone, self._listed))
+        super()._end(connection, is_complete=is_complete)
 
     def _finished_action(self, connection: sqlite3.Connection) -> Action | None:
         # An undo deletes nothing old, because it may be redone.
@@ -418,7 +418,7 @@ class Reversal(RunningAction):
 
     def _count_done(self, connection: sqlite3.Connection) -> int:
         query = f"SELECT sum(undone = ?) FROM changes WHERE number IN {LISTED}"
-        return connection.execute(query, (self._undone, self._numbers)).fetchone()[0] or 0
+        return connection.execute(query, (self._undone, self._listed)).fetchone()[0] or 0
 
 
 # Recovery of changes whose program was killed
@@ -428,7 +428,7 @@ async def _find_done(versions: Sequence[Version], memory: Memory) -> dict[int, b
     """Find out by number whether each change is done, from the current state of its row; unknown ones are left out."""
     lines_by_file = _lines_by_file(versions)
     lines = {number for numbers in lines_by_file.values() for number in numbers}
-    by_row: dict[Name, list[Version]] = {}
+    by_row: dict[RowName, list[Version]] = {}
     for version in versions:
         if version.number not in lines:
             by_row.setdefault((version.row.table, version.row.id), []).append(version)
@@ -461,13 +461,13 @@ def _lines_by_file(versions: Sequence[Version]) -> dict[int, list[int]]:
     return by_file
 
 
-async def _present_states(versions: Sequence[Version], ids: Sequence[str], memory: Memory) -> dict[Name, str | None]:
+async def _present_states(versions: Sequence[Version], ids: Sequence[str], memory: Memory) -> dict[RowName, str | None]:
     """Read the current fingerprints of these memories, and of all files and rows of other databases."""
-    present: dict[Name, str | None] = {}
+    present: dict[RowName, str | None] = {}
     for start in range(0, len(ids), _BATCH):
         rows = await rows_by_id(memory, ids[start : start + _BATCH])
         present |= {(MEMORIES, name): row.fingerprint for name, row in rows.items()}
     external = [row for version in versions for row in version.rows if row.table in EXTERNAL]
     states = await asyncio.to_thread(current_states, external)
-    missing: dict[Name, str | None] = dict.fromkeys((MEMORIES, name) for name in ids)
+    missing: dict[RowName, str | None] = dict.fromkeys((MEMORIES, name) for name in ids)
     return missing | present | {(row.table, row.id): states[row.id] for row in external}

@@ -33,7 +33,7 @@ BACKUP, BACKUP_DAYS = "trash-0.2.db", 30
 
 Result = TypeVar("Result")
 
-_LOOK_AGAIN_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 _BUSY_SECONDS = 5.0
 _CHECKPOINT_PAGES = 4000
 """Pages of the write-ahead log per checkpoint, four times SQLite's default: fewer syncs in a long purge."""
@@ -50,7 +50,7 @@ class JournalFile:
         self.store, self.now = store, clock
         self.path = install.own_dir / NAME
         self.codec = records.RowCodec(install.config_dir)
-        self._home = install.config_dir
+        self._config_dir = install.config_dir
 
     def size(self) -> int:
         """Return the size in bytes of the file with its write-ahead log."""
@@ -69,7 +69,7 @@ class JournalFile:
         while (descriptor := await asyncio.to_thread(self.try_lock)) is None:
             if time.monotonic() >= until:
                 raise _locked()
-            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
         return descriptor
 
     def try_lock(self) -> int | None:
@@ -126,9 +126,9 @@ class JournalFile:
 
     def open_to_write(self) -> sqlite3.Connection:
         """Open the file for durable writes that zero deleted bytes, under the lock, one thread at a time. Blocks."""
-        with self.translate_errors("written"), contextlib.ExitStack() as undo:
+        with self.translate_errors("written"), contextlib.ExitStack() as on_error:
             _make_private(self.path)
-            connection = undo.enter_context(closing(_connect(self.path, "mode=rw")))
+            connection = on_error.enter_context(closing(_connect(self.path, "mode=rw")))
             version = self._version(connection)
             if version == 0:
                 # Both take effect only in a file without tables.
@@ -141,20 +141,20 @@ class JournalFile:
                     for statement in (*records.SCHEMA, f"PRAGMA user_version = {records.VERSION}"):
                         connection.execute(statement)
             elif version == _FIRST_VERSION:
-                _convert(connection, self.path, self.codec, self._home)
+                _convert(connection, self.path, self.codec, self._config_dir)
                 records.wipe(connection)
-            undo.pop_all()
+            on_error.pop_all()
         return connection
 
     def _open_to_read(self) -> sqlite3.Connection:
-        with contextlib.ExitStack() as undo:
+        with contextlib.ExitStack() as on_error:
             # Only a writable connection rolls back an interrupted write; otherwise the file is read as it is.
             can_write = os.access(self.path.parent, os.W_OK) and os.access(self.path, os.W_OK)
             mode = "mode=rw" if can_write else "mode=ro&immutable=1"
-            connection = undo.enter_context(closing(_connect(self.path, mode)))
+            connection = on_error.enter_context(closing(_connect(self.path, mode)))
             connection.execute("PRAGMA query_only = ON")
             if self._version(connection) in (0, records.VERSION):
-                undo.pop_all()
+                on_error.pop_all()
                 return connection
         descriptor = self.try_lock()
         if descriptor is None:
@@ -235,12 +235,12 @@ _CHANGES = """SELECT k.number, k.action, k.taken_back > 0,
   WHERE k.reverses IS NULL AND k.table_name <> '' ORDER BY k.number"""
 
 
-def _convert(connection: sqlite3.Connection, file: Path, codec: records.RowCodec, home: Path | None) -> None:
+def _convert(connection: sqlite3.Connection, file: Path, codec: records.RowCodec, config_dir: Path | None) -> None:
     """Convert the tables in one transaction, and save a copy as a backup; a failure changes nothing.
 
-    Undone changes stay undone, the others done. Undos, redos and restores are left out; rows they replaced stay.
+    Undone changes stay undone, the others done. Undos, redos and restores are left out, except the rows they replaced.
     """
-    home = None if home is None else Path(os.path.realpath(home))
+    config_dir = None if config_dir is None else Path(os.path.realpath(config_dir))
     backup = file.with_name(BACKUP)
     backup.unlink(missing_ok=True)
     os.close(new_file(backup))
@@ -262,8 +262,8 @@ def _convert(connection: sqlite3.Connection, file: Path, codec: records.RowCodec
         for row in connection.execute(_CHANGES):
             number, action, is_undone, old, content, blob, new, content_after, blob_after = row
             try:
-                before = None if old is None else _in_place(_unpack(old, content, blob, None), home)
-                after = None if new is None else _in_place(_unpack(new, content_after, blob_after, before), home)
+                before = None if old is None else _completed(_unpack(old, content, blob, None), config_dir)
+                after = None if new is None else _completed(_unpack(new, content_after, blob_after, before), config_dir)
             except (ValueError, TypeError) as error:
                 raise Unreadable(
                     f"The trash of an earlier version, {file}, cannot be converted: change {number} is damaged.",
@@ -279,7 +279,7 @@ def _convert(connection: sqlite3.Connection, file: Path, codec: records.RowCodec
 
 
 def _unpack(text: str, content: str | None, blob: bytes | None, before: Row | None) -> Row:
-    """Decode a row of those versions, in which values that JSON cannot represent are parts of a blob."""
+    """Decode a row of these versions: values that JSON cannot represent are in a blob, or equal those of `before`."""
     data = blob or b""
 
     def value(packed: Any) -> Any:
@@ -294,23 +294,23 @@ def _unpack(text: str, content: str | None, blob: bytes | None, before: Row | No
         return part if kind == "bytes" else part.decode("utf-8", "surrogatepass")
 
     *parts, values = json.loads(text)
-    named, handle, agent, table = map(value, parts)
-    return Row(named, {value(name): value(one) for name, one in values}, handle, agent, table)
+    id_of_row, handle, agent, table = map(value, parts)
+    return Row(id_of_row, {value(name): value(packed) for name, packed in values}, handle, agent, table)
 
 
-def _in_place(row: Row, home: Path | None) -> Row:
-    """Return a row with absolute paths and the bytes of its file; an entry of audit.db names its table."""
+def _completed(row: Row, config_dir: Path | None) -> Row:
+    """Complete a row of these versions: absolute paths, the bytes of a file, and the table of an entry of audit.db."""
     if row.table == "memory_audit":
         row = replace(row, values={**row.values, "of_table": row.table}, table=OTHER_ROW)
-    if home is not None and row.table in records.EXTERNAL:
+    if config_dir is not None and row.table in records.EXTERNAL:
         values: dict[str, Value] = {
-            name: os.path.join(home, value) if name in _PATHS and isinstance(value, str) else value
+            name: os.path.join(config_dir, value) if name in _PATHS and isinstance(value, str) else value
             for name, value in row.values.items()
         }
-        row = replace(row, id=os.path.join(home, row.id), values=values)
+        row = replace(row, id=os.path.join(config_dir, row.id), values=values)
     if row.table != FILE or "bytes" in row.values:
         return row
-    # For a moved file only the digest was stored.
+    # Of a moved file only the digest was stored, so the bytes are read from where it is now.
     for name in ("path", "moved_to", "moved_from"):
         with contextlib.suppress(Refused):
             file = read_file(Path(str(row.values[name]))) if name in row.values else None
