@@ -253,7 +253,7 @@ class Batch:
             self.handled.add(self.writer.identity(row))
 
     def _conflict_reason(self, change: Change, source: Row | None, holders: Sequence[Row]) -> Reason | None:
-        """The conflict that prevents a row from being written, if there is one."""
+        """The reason why a row cannot be written, if it conflicts with existing rows."""
         if change.target is not None and not self._is_simulated(change.target):
             if change.before is None and source is not None:
                 return "changed"
@@ -264,7 +264,7 @@ class Batch:
         return "key exists" if holders else None
 
     async def _key_holders(self, key: OwnedKey, *own: Row | None) -> list[Row]:
-        """The rows that have a key needed by another row, and do not lose it in this batch."""
+        """The rows other than `own` that have a key, and do not free it in this batch."""
         ignored = {self.writer.identity(row) for row in own if row is not None} | self.policy.handled
         if not self.writer.keys_are_unique:
             ignored |= self.handled

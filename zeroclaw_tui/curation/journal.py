@@ -188,7 +188,7 @@ class Trash:
         return await self._list(find)
 
     async def usage(self) -> dict[str, Any]:
-        """Return rows, file size in bytes, limits and the time of the oldest change, for all stores of the folder."""
+        """Return rows, file size in bytes, limits and the time of the oldest change, for all stores of the install."""
 
         def read(connection: sqlite3.Connection) -> tuple[int, str | None]:
             oldest = connection.execute("SELECT at FROM actions ORDER BY moment LIMIT 1").fetchone()
