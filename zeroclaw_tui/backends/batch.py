@@ -174,6 +174,7 @@ class Batch:
             await self._plan_edit(change.before, change.after, change)
 
     async def _plan_draft(self, draft: Draft, change: Change, owner: str | None) -> None:
+        """Plan to store a new memory, which replaces the memory with its key if that is expected or overwritten."""
         holders = await self._key_holders((owner, draft.key))
         is_expected = not holders or (change.before is not None and self._is_expected(holders[0], change.before))
         if not is_expected and self.policy.on_conflict != "overwrite":
@@ -229,13 +230,13 @@ class Batch:
             holders.insert(0, current)
         reason = self._conflict_reason(change, source, holders)
         existing = holders[0] if reason == "key exists" else source
-        if reason is not None and self.policy.on_conflict in ("refuse", "skip"):
-            self._add_conflict(wanted, existing, reason, change)
-            return
         if reason is not None:
-            self._add_conflict(wanted, existing, reason)
+            is_skipped = self.policy.on_conflict in ("refuse", "skip")
+            self._add_conflict(wanted, existing, reason, change if is_skipped else None)
+            if is_skipped:
+                return
         if reason is None or self.policy.on_conflict == "overwrite":
-            for holder in holders if reason is not None else ():
+            for holder in holders:
                 self._replace(holder, None)
             row = self.writer.restored_row(wanted, source, owner, new_id=False)
             self._replace(source, row, change, had_changed=reason in ("changed", "deleted"))
@@ -255,11 +256,9 @@ class Batch:
     def _conflict_reason(self, change: Change, source: Row | None, holders: Sequence[Row]) -> Reason | None:
         """The reason why a row cannot be written, if it conflicts with existing rows."""
         if change.target is not None and not self._is_simulated(change.target):
-            if change.before is None and source is not None:
-                return "changed"
-            if change.before is not None and source is None:
+            if source is None and change.before is not None:
                 return "deleted"
-            if change.before is not None and source is not None and not self._is_expected(source, change.before):
+            if source is not None and (change.before is None or not self._is_expected(source, change.before)):
                 return "changed"
         return "key exists" if holders else None
 
