@@ -145,8 +145,8 @@ def _read_turn(line: bytes, inbound: _InboundMessages) -> Turn | None:
         session=session,
         channel=_text(zeroclaw, "channel"),
         sender=sender,
-        scopes=(session,) if session else None,
-        rule="channel" if message_id else "library" if session else "cli",
+        scopes=None if session is None else (session,),
+        rule="channel" if message_id is not None else "library" if session is not None else "cli",
     )
     turn = _with_request(turn, attributes)
     if isinstance(iteration := attributes.get("iteration"), int) and iteration > 1:
