@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, Literal
 
 from zeroclaw_tui.curation.formats.snapshot import find_entries, key_in
@@ -156,8 +156,8 @@ def _find_folded(text: str, forms: Iterable[str]) -> list[tuple[int, int]]:
             index = folded.find(form, index + 1)
     if found and len(folded) != len(text):
         # One letter can fold to several, and a match must not begin or end inside a letter.
-        starts = accumulate((len(letter.casefold()) for letter in text), initial=0)
-        letters = {start: number for number, start in enumerate(starts)}
+        starts, edges = accumulate((len(letter.casefold()) for letter in text), initial=0), {*chain(*found)}
+        letters = {start: number for number, start in enumerate(starts) if start in edges}
         found = [(letters[start], letters[end]) for start, end in found if start in letters and end in letters]
     return found
 
