@@ -141,16 +141,11 @@ class ChangesRoom(Listing, StoreRoom):
             await self.after_change()
 
     @changing
-    async def action_undo(self, library: Library) -> None:
-        await self._reverse(library, "undo")
-
-    @changing
-    async def action_redo(self, library: Library) -> None:
-        await self._reverse(library, "redo")
-
-    @changing
     async def action_empty(self, library: Library) -> None:
         count = len(await library.trash.numbers())
+        if not count:
+            inform(self, "The trash is empty.")
+            return
         title = f"Delete the whole trash of this store permanently: {counted(count)} and all earlier versions?"
         dialog = confirmation(title, Content("This cannot be undone."), count, "delete")
         dialog.must_be_seen = True
@@ -225,6 +220,9 @@ class ChangesRoom(Listing, StoreRoom):
             if not await self.app.push_screen_wait(question):
                 return
         await self.reverse(library, verb, change.number)
+
+    action_undo = changing(partial(_reverse, verb="undo"))
+    action_redo = changing(partial(_reverse, verb="redo"))
 
     async def about(self, line: Line) -> Content:
         """The diff and changed fields of a row, or the first rows of a change."""
