@@ -238,9 +238,11 @@ async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
     retention = rules.retention(as_of)
     if retention.cutoffs or retention.budgets:
         for row in [] if path is None else await require_database(library.memory).expired(retention):
-            rule = f"{row.category} {'budget' if row.is_over_budget else 'rows'}"
-            item = HygieneItem(f"row:{row.version.id}", rule, row.version.key, row.date, row.version.size)
-            items.append(item._replace(excerpt=row.excerpt, version=row.version))
+            rule, version = f"{row.category} {'budget' if row.is_over_budget else 'rows'}", row.version
+            item = HygieneItem(
+                f"row:{version.id}", rule, version.key, row.date, version.size, excerpt=row.excerpt, version=version
+            )
+            items.append(item)
         brain = external.canonical(install.root / "memory" / "brain.db")
         is_other = brain.exists() if path is None else external.canonical(path) != brain
         if install.has_workspace and is_other:

@@ -35,7 +35,8 @@ _DEFAULT_PATH = "state/runtime-trace.jsonl"
 _PATH_KEYS = ("log_persistence_path", "runtime_trace_path")
 _ARCHIVED = r"\.\d{8}-\d{6}(\.\d+)?"
 _WANTED = (b"llm_request", b"inbound message")
-_InboundMessages = dict[tuple[str | None, str | None], Mapping[str, Any]]  # attributes by sender and message id
+_InboundMessages = dict[tuple[str | None, str | None], Mapping[str, Any]]
+"""The attributes of channel messages, by sender and message id."""
 
 _DATE = r"\[CURRENT DATE & TIME: [^\]\n]{1,60}\]\n\n"
 _USER_MESSAGE = re.compile(

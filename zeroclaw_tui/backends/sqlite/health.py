@@ -76,8 +76,10 @@ def _index_problem(connection: sqlite3.Connection, schema: Schema, memories: int
         for name in INDEX_TABLES:
             connection.execute(f"SELECT count(*) FROM {name}").fetchone()
         indexed, lacking = connection.execute(_INDEXED).fetchone()
-    except (MemoryError, sqlite3.DatabaseError) as error:
-        if isinstance(error, sqlite3.DatabaseError) and error.sqlite_errorname not in DAMAGE:
+    except MemoryError:
+        return _DAMAGED
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorname not in DAMAGE:
             raise
         return _DAMAGED
     extra = indexed - (memories - lacking)

@@ -46,7 +46,7 @@ class SqliteSearch:
         self._reads = reads
         self._schema = schema
         self._search_lock = asyncio.Lock()
-        self._compute = ThreadPoolExecutor(1)
+        self._vector_thread = ThreadPoolExecutor(1)
         """Compares vectors while the thread of the search reads."""
         self._is_first = True
         self._version: int | None = None
@@ -73,11 +73,11 @@ class SqliteSearch:
 
         def read_limited(connection: sqlite3.Connection) -> StageEvidence:
             narrowed, keyword, nearest = scope.with_agents(connection), Hits.from_pairs(), None
-            rows = self._few_rows(connection)
+            rows = self._rows_if_few(connection)
             if words(trial.request.query) and not is_listing:
                 if vector is not None and len(vector):
                     compare = self._comparison(vector, narrowed.stage_limit, narrowed.vector_select(), connection)
-                    nearest = self._compute.submit(compare)
+                    nearest = self._vector_thread.submit(compare)
                 if mode != "embedding":
                     keyword = recall.search_keywords(narrowed, connection)
             vectors = Hits.from_pairs() if nearest is None else nearest.result()[0]
@@ -117,7 +117,7 @@ class SqliteSearch:
         async with self._search_lock:
             return await self._reads.run(run)
 
-    def _few_rows(self, connection: sqlite3.Connection) -> RowTable | None:
+    def _rows_if_few(self, connection: sqlite3.Connection) -> RowTable | None:
         """All rows of a small store, cached from the second search by vector on; otherwise None."""
         if self._is_first or connection.execute(recall.HIGHEST_ROWID).fetchone() > (_MAX_CACHED_ROWS,):
             return None

@@ -15,7 +15,7 @@ from textual.containers import Container, Horizontal, Vertical
 from textual.reactive import var
 from textual.worker import get_current_worker
 
-from zeroclaw_tui.backends.lookup import count_facets, versions_at, whole_entry
+from zeroclaw_tui.backends.lookup import count_facets, count_matching, versions_at, whole_entry
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, UsageError
@@ -458,15 +458,15 @@ class MemoriesRoom(StoreRoom):
         if not view.is_similar:
             self._has_recalled = True
             finding = replace(view, mode=Mode.CONTAINS).listing_filter(now)
-            containing = await count_facets(library.memory, finding, now.isoformat())
-            self._show(found=containing.total)
+            self._show(found=await count_matching(library.memory, finding))
 
     def _vector_text(self, recall: RecallResult) -> str:
         """Describe the awaited vector step: the request for the query's vector, or the comparison."""
         if not recall.awaits_vector:
             return ""
-        host = one_line(self.library.embedding_host) if self.library.waits_for(recall.request.query) else None
-        return "comparing the vectors …" if host is None else f"getting the query vector from {host} …"
+        if self.library.waits_for(recall.request.query):
+            return f"getting the query vector from {one_line(self.library.embedding_host)} …"
+        return "comparing the vectors …"
 
     async def _similar(self, view: View, request: RecallRequest) -> AsyncGenerator[RecallResult, None]:
         """Find the memories nearest to a memory or a text, as a ranking by cosine or by words."""

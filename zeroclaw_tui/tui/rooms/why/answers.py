@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from textual.content import Content
 
-from zeroclaw_tui.backends.lookup import count_facets
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import GatheredEvidence, Prompt, gather_evidence
 from zeroclaw_tui.curation.trial_settings import RULES, TrialSetting, TriedSettings
@@ -68,8 +67,8 @@ class TriedEvidence:
     async def compare(self, store_state: int, tried: TriedSettings) -> Comparison:
         """Compare a trial with the current recall; another `store_state` means that the store may have changed."""
         if self._gathered_for != (store_state, tried.before):
-            facets = await count_facets(self._library.memory, MemoryFilter(), tried.before.request.as_of)
-            self.sessions = tuple(name for name in facets.by.get("session", ()) if name)
+            counts = await self._library.memory.count_up(MemoryFilter(), "", ("session",))
+            self.sessions = tuple(name for name in counts.by.get("session", ()) if name)
             self._gathered = [await gather_evidence(self._library, tried.before)]
             self._gathered_for = store_state, tried.before
         serving = next((gathered for gathered in self._gathered if gathered.can_decide(tried.now)), None)
