@@ -170,8 +170,8 @@ def test_a_named_command_opens_the_same_store(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: str, sentence: str, named: str
 ) -> None:
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
-    name_store(options)
+    name_store(lambda: options)
     try:
         assert runnable(sentence) == named
     finally:
-        name_store("")
+        name_store(str)

@@ -190,14 +190,11 @@ def open_options(args: argparse.Namespace) -> OpenOptions:
 
 def store_options(args: argparse.Namespace) -> str:
     """The given options that name the store, for a shell; a URL with a password is shown as "URL"."""
-    from zeroclaw_tui.config.locations import is_url
     from zeroclaw_tui.memory.text import mask_secrets, shell_word
 
     named = {name: getattr(args, name[2:].replace("-", "_")) for name, _, _ in _OPENING if name != "--profile"}
     shown = {
-        name: "URL" if is_url(value) and mask_secrets(value) != value else shell_word(value)
-        for name, value in named.items()
-        if value
+        name: "URL" if mask_secrets(value) != value else shell_word(value) for name, value in named.items() if value
     }
     return " ".join(f"{name} {value}" for name, value in shown.items())
 

@@ -7,7 +7,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from zeroclaw_tui.cli.options import columns
@@ -24,7 +24,7 @@ _LEAST_ROOM = 10
 _IN_ONE_LINE = str.maketrans({"\n": "␊", "\t": "␉"})
 _NAMES_STORE = r"[^`]*--(?:help|location|config-dir|workspace|backend)\b"
 _COMMAND_ON_STORE = rf"`(zeroclaw (?:memory (?!help )|onboard\b)(?!{_NAMES_STORE})[^`]*)`"
-_options_of_store = ""
+_options_of_store: Callable[[], str] = str
 _CONTROLS_IN_JSON = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 """Escapes of control characters that are valid in JSON but may control a terminal."""
 _NAMED_STYLES = {
@@ -89,7 +89,7 @@ def error_as_json(title: str, message: str, hint: str, exit_code: int, **details
     return {"title": title, "message": runnable(message), "hint": runnable(hint), "exit_code": exit_code, **details}
 
 
-def name_store(options: str) -> None:
+def name_store(options: Callable[[], str]) -> None:
     """Set the options that commands in later sentences need to open the same store."""
     global _options_of_store
     _options_of_store = options
@@ -99,14 +99,12 @@ def runnable(text: str) -> str:
     """Make our commands in backquotes in a sentence run as printed, on the store that this command opened."""
     from zeroclaw_tui.config import real_binary
 
-    if _options_of_store:
-        text = re.sub(_COMMAND_ON_STORE, _on_store, text)
-    return real_binary.runnable(text)
+    return real_binary.runnable(re.sub(_COMMAND_ON_STORE, _on_store, text))
 
 
 def _on_store(found: re.Match[str]) -> str:
     """Add the options to a command; `onboard` takes only those of an install."""
-    options = _options_of_store
+    options = _options_of_store()
     if found[1].startswith("zeroclaw onboard"):
         options = re.sub(r"--(?:location|backend) (?:'[^']*'|\S+)", "", options).strip()
     return f"`{found[1]} {options}`" if options else found[0]

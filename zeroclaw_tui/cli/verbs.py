@@ -261,7 +261,8 @@ async def _run(args: argparse.Namespace) -> int:
             note(f"zeroclaw: ZeroClaw {profile.newer} is unknown; {rules}.")
     if called.opens == "nothing":
         return await called.run(None, args)
-    name_store(store_options(args))
+    # A function, because masking secrets compiles many patterns, and few commands print another command.
+    name_store(lambda: store_options(args))
     configs = configs_for(open_options(args))
     _print_choice(configs)
     notes(configs[0].warnings_about(*called.concerns))
