@@ -5,7 +5,7 @@
 The inspector shows a SQLite store with vectors, recalls as the agent does, and has answered one letter before, so
 that nothing is imported during the measurement. Every thread is traced, except the poll for writes of other
 programs, which no letter starts. The list counts as painted when its drawing is sent to the terminal. The limit is
-25 files.
+18 files.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.view import Pace
 
-BAR = 25
+BAR = 18
 DIMENSIONS = 64
 SECONDS = 60.0
 PACKAGE = str(Path(zeroclaw_tui.__file__).parent) + "/"
@@ -116,6 +116,7 @@ def main() -> None:
     for name, functions in called.items():
         print(f"{name:40} {len(functions):3}  {', '.join(functions) if given.functions else ''}".rstrip())
     print(f"{len(called)} files (bar {BAR})")
+    sys.exit(len(called) > BAR)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.curation.recall import Prompt, prompt_for, recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.scoring.scanner import scan
+from zeroclaw_tui.embeddings.local import LocalEmbedder
+from zeroclaw_tui.scoring.injection import scan
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 WINDOW = json.loads((Path(__file__).parents[1] / "data/recall_window/runs_0_8_4.json").read_text(encoding="utf-8"))
@@ -58,7 +59,7 @@ class Shelf(InMemory):
         return self.cached
 
 
-class TwoDimensions(Embedder):
+class TwoDimensions(LocalEmbedder):
     """A two-dimensional embedder that counts its calls."""
 
     name = "two"

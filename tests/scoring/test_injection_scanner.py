@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zeroclaw_tui.memory.text import WHITE_SPACE
-from zeroclaw_tui.scoring.scanner import category_of, redact, scan
+from zeroclaw_tui.scoring.injection import scan
+from zeroclaw_tui.scoring.redaction import category_of, redact
 
 SIXTEEN = "Ab3_./+=-Ab3_./+"
 

@@ -15,7 +15,7 @@ from support.rules import Trial, profile_for
 from support.stores import SqliteMemory
 
 from zeroclaw_tui.curation.recall import gather_evidence, recall_memories
-from zeroclaw_tui.scoring.injection import context_block, in_prompt_order
+from zeroclaw_tui.scoring.injection import compared_score, context_block, in_prompt_order
 
 VERSION = "0.8.4"
 RECORDED = golden.runs(VERSION, "rerank_runs")
@@ -56,7 +56,7 @@ def _is_like(found: Pairs, recorded: list[list[Any]], names: Any) -> bool:
 
 def _after(result: RecallResult) -> Pairs:
     """Return the entries passed to the limits, in order, with the score compared with the threshold."""
-    return [(scored.entry.id, scored.compared_score) for scored in result.ranked]
+    return [(scored.entry.id, compared_score(scored)) for scored in result.ranked]
 
 
 def _ids(entries: list[ScoredEntry]) -> list[str]:

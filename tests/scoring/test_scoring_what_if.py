@@ -88,7 +88,9 @@ def recalled(*rows: tuple[str, bool]) -> RecallResult:
         for rank, (id_, is_injected) in enumerate(rows, 1)
     ]
     request = RecallRequest("tea")
-    return RecallResult(request, "sqlite", "/x", "0.8.4", "assumed", "keyword", (0.7, 0.3), 0.4, "0..1", tuple(results))
+    count = sum(is_injected for _, is_injected in rows)
+    plain = (request, "sqlite", "/x", "0.8.4", "assumed", "keyword", (0.7, 0.3), 0.4, "0..1", tuple(results))
+    return RecallResult(*plain, injected=count)
 
 
 def test_each_move_follows_from_the_two_ranks() -> None:

@@ -13,11 +13,12 @@ from support.stores import Memory
 from support.test_embedder import embed
 from zeroclaw_tui.curation.recall import GatheredEvidence, gather_evidence, recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
+from zeroclaw_tui.embeddings.local import LocalEmbedder
 
 AS_OF = "2026-06-01T12:00:00+02:00"
 
 
-class RecordedEmbedder(Embedder):
+class RecordedEmbedder(LocalEmbedder):
     """The embedder of the recorded runs: "hash:64" or "dense:64"."""
 
     def __init__(self, name: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from zeroclaw_tui.backends.about import About, Notice, OwnRule, key_and_content, sentences
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.lookup import (
-    cached_vector,
     count_facets,
     count_matching,
     entries_with_key,

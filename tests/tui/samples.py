@@ -30,7 +30,7 @@ from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.config_choice import Candidate, StoreStatus
 from zeroclaw_tui.curation.journal import Trash
 from zeroclaw_tui.curation.journal_records import Verb
-from zeroclaw_tui.embeddings.base import Embedder
+from zeroclaw_tui.embeddings.local import LocalEmbedder
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.rooms.changes import ChangesRoom
 from zeroclaw_tui.tui.view import Pace
@@ -188,7 +188,7 @@ def notes(folder: Path) -> MarkdownMemory:
     return MarkdownMemory(folder)
 
 
-class SampleEmbedder(Embedder):
+class SampleEmbedder(LocalEmbedder):
     """Returns the same vector for every text; with `vectors`, those of its texts, and fails for other texts."""
 
     name = "sample"

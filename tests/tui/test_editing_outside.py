@@ -23,7 +23,8 @@ from tui.samples import editor_program
 from zeroclaw_tui.memory.text import display_text
 from zeroclaw_tui.tui import external
 from zeroclaw_tui.tui.external import Edited, chosen_program, edit_text
-from zeroclaw_tui.tui.widgets.text_fields import ContentArea, LineInput, why_not_here
+from zeroclaw_tui.tui.widgets.lines import LineInput, why_not_here
+from zeroclaw_tui.tui.widgets.text_fields import ContentArea
 
 pytestmark = pytest.mark.usefixtures("temporary_files")
 

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from tui.installs import DiskInstall
 
 from zeroclaw_tui.tui.dialogs import Question
-from zeroclaw_tui.tui.widgets.text_fields import LineInput
+from zeroclaw_tui.tui.widgets.lines import LineInput
 
 MOMENT = "2026-10-01T08:00:00+00:00"
 ROWS = (

@@ -21,8 +21,10 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from tui.samples import NOW
 
-from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, bar, fit, relative_age
+from zeroclaw_tui.memory.text import bar, fit
+from zeroclaw_tui.tui.format import relative_age
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, own_variables
+from zeroclaw_tui.tui.view import NO_HIGHLIGHTS
 from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, MemoryDetail, origin_parts, score_lines
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList, threshold_line
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
@@ -44,7 +46,7 @@ def recalled(results: Sequence[ScoredEntry], profile: str = "0.6.2", **parts: An
     """Return a recall of these results with a threshold of 0.4."""
     request = RecallRequest("what does she like", as_of="2026-11-20T12:00:00+00:00")
     plain = (request, "sqlite", "brain.db", profile, "assumed", "hybrid", (0.7, 0.3), 0.4, "0..1", tuple(results))
-    return replace(RecallResult(*plain), **parts)
+    return replace(RecallResult(*plain, injected=sum(result.injected for result in results)), **parts)
 
 
 def hybrid_recall() -> RecallResult:
@@ -55,11 +57,11 @@ def hybrid_recall() -> RecallResult:
             first._replace(injected=True),
             scored(2, 0.61, vector_score=0.69, keyword_score=0.41, injected=True),
             scored(3, 0.44, vector_score=0.51, keyword_score=0.28, injected=True),
-            scored(4, 0.41, vector_score=0.5, stop=Stop("skip", "assistant reply")),
-            scored(5, 0.31, vector_score=0.44, stop=Stop("threshold", "", 0.31, 0.40)),
-            scored(6, 0.3, keyword_score=1.0, stop=Stop("threshold", "", 0.30, 0.40)),
+            scored(4, 0.41, vector_score=0.5, stop=Stop("skip", "skipped: assistant reply")),
+            scored(5, 0.31, vector_score=0.44, stop=Stop("threshold", "threshold 0.31 < 0.40")),
+            scored(6, 0.3, keyword_score=1.0, stop=Stop("threshold", "threshold 0.30 < 0.40")),
         ],
-        withheld=(scored(7, 0.2, withheld="exfil_curl", stop=Stop("scanner", "exfil_curl")),),
+        withheld=(scored(7, 0.2, withheld="exfil_curl", stop=Stop("scanner", "withheld: exfil_curl")),),
     )
 
 
@@ -204,8 +206,8 @@ async def test_the_bold_number_of_a_row_is_the_score_compared_with_the_threshold
     results = [
         scored(1, 0.9, decayed=0.9, injected=True),
         scored(2, 0.7, decayed=0.6, injected=True),
-        scored(3, 0.53, decayed=0.39996, stop=Stop("threshold", "decay", 0.39996, 0.40, 0.53)),
-        scored(4, 0.5, reranked=0.2, stop=Stop("threshold", "", 0.20, 0.40)),
+        scored(3, 0.53, decayed=0.39996, stop=Stop("threshold", "threshold 0.39996 < 0.40000 after decay from 0.53")),
+        scored(4, 0.5, reranked=0.2, stop=Stop("threshold", "threshold 0.20 < 0.40")),
     ]
     rows = MemoryList()
     async with showing(rows, 95, 16) as (_, pilot):

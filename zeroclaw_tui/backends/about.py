@@ -68,11 +68,6 @@ class About(NamedTuple):
     notices: tuple[Notice, ...] = ()
     """Sentences for users about how it was opened."""
 
-    @property
-    def recall_limit(self) -> int | None:
-        """The default limit of its own ranking rule; None if ZeroClaw's limits apply."""
-        return None if self.rule is None else self.rule.limit
-
 
 def key_and_content(key: str, content: str) -> str:
     """The text that ZeroClaw embeds for a memory of a store that embeds key and content together."""

@@ -11,8 +11,6 @@ from zeroclaw_tui.memory.query import ENTRIES, EVERYTHING, OLDEST_STORED, ROWS, 
 from zeroclaw_tui.memory.statistics import FACET_FIELDS, Counts
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.backends.upkeep import DatabaseUpkeep
     from zeroclaw_tui.memory.change import ApplyResult, Row, RowVersion, Vector
@@ -85,12 +83,6 @@ async def make_store(memory: Memory, profile: ScoringProfile, *, dry_run: bool =
     if memory.upkeep.maker is None:
         raise Refused(f"The backend {memory.name} has nothing to create.")
     await memory.upkeep.maker.make(profile, dry_run=dry_run)
-
-
-async def cached_vector(memory: Memory, text: str) -> np.ndarray | None:
-    """Look up the store's cached vector of exactly this text, without writing."""
-    database = memory.upkeep.database
-    return None if database is None else await database.cached_vector(text)
 
 
 async def fill_vectors(memory: Memory, vectors: Sequence[tuple[Row, Vector]]) -> ApplyResult:

@@ -36,8 +36,8 @@ from zeroclaw_tui.scoring.evidence import (
     StageEvidence,
     is_within_bounds,
 )
-from zeroclaw_tui.scoring.keywords import lists_recent
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, Trial, Version, parse_version
+from zeroclaw_tui.scoring.stages import lists_recent
 
 if TYPE_CHECKING:
     import numpy as np

@@ -25,7 +25,7 @@ from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.evidence import OwnEvidence
 from zeroclaw_tui.scoring.profiles import OwnRule, Trial
-from zeroclaw_tui.scoring.vectors import plain_cosines
+from zeroclaw_tui.scoring.stages import plain_cosines
 
 if TYPE_CHECKING:
     import numpy as np

@@ -33,9 +33,8 @@ from zeroclaw_tui.memory.errors import NothingYet, Unreadable
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE, cut, one_line
 from zeroclaw_tui.scoring.evidence import OwnEvidence
-from zeroclaw_tui.scoring.keywords import MAX_PATTERN_BYTES
 from zeroclaw_tui.scoring.profiles import OwnRule, Trial, float32
-from zeroclaw_tui.scoring.vectors import plain_cosines
+from zeroclaw_tui.scoring.stages import MAX_PATTERN_BYTES, plain_cosines
 
 if TYPE_CHECKING:
     import numpy as np

@@ -21,7 +21,7 @@ from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import as_text
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.keywords import is_alphanumeric
+from zeroclaw_tui.scoring.stages import is_alphanumeric
 
 _MICROSECOND = timedelta(microseconds=1)
 

@@ -15,6 +15,7 @@ from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, NOTHING, RED, YELLOW
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, InspectorError, UsageError
 from zeroclaw_tui.memory.text import counted, cut, display_text, distinct_numbers, one_line
+from zeroclaw_tui.scoring.injection import compared_score
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -48,9 +49,7 @@ _LOOKS: Mapping[Look, str] = {"": "", "bold": BOLD, "good": GREEN, "bad": RED, "
 
 def build_trial(library: Library, args: argparse.Namespace) -> Trial:
     """Build the recall for the options; settings that cannot work are reported on stderr."""
-    from zeroclaw_tui.scoring.profiles import Trial
-
-    trial = Trial(_request(library, args), library.profile.profile, library.settings)
+    trial = library.trial(_request(library, args))
     if not args.set:
         return trial
     from zeroclaw_tui.config.setting_names import parse_assignment
@@ -73,7 +72,7 @@ def _request(library: Library, args: argparse.Namespace) -> RecallRequest:
     agents: tuple[str, ...] | None = options.agent_names(args) or None
     if agents is not None:
         agents = library.config.readable_by(agents) if layer == "agent" else tuple(dict.fromkeys(agents))
-    turns = library.memory.about.recall_limit or turn_limit(library.config, library.profile.profile, args.rule, agents)
+    turns = turn_limit(library, library.profile.profile, args.rule, agents)
     sessions = tuple(dict.fromkeys(args.session or ()))
     return RecallRequest(
         query=_query(getattr(args, "query", None)),
@@ -197,7 +196,7 @@ def _recall_table(result: RecallResult) -> Iterator[Line]:
 
 def _final_score(scored: ScoredEntry, threshold: float) -> Line:
     """The score that is compared with the threshold, after the score before decay or rerank."""
-    compared = scored.compared_score
+    compared = compared_score(scored)
     shown, score = _number(compared), _number(scored.score)
     final = shown
     if compared is not None and compared < threshold and shown == f"{threshold:.2f}":

@@ -35,7 +35,8 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.text import counted, one_line
-from zeroclaw_tui.scoring.scanner import category_of, redact, scan, scan_all
+from zeroclaw_tui.scoring.injection import scan, scan_all
+from zeroclaw_tui.scoring.redaction import category_of, redact
 
 _WORDS_STAY = "Single words of it may stay in the keyword index until SQLite merges the index."
 _NOT_FINISHED = "This is done, but the trash could not be updated; the next change does that."

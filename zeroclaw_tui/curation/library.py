@@ -22,14 +22,13 @@ from zeroclaw_tui.memory.errors import MAKES_STORE, BeforeFirstStart, NotFound, 
 from zeroclaw_tui.memory.query import EXCERPTS, MemoryFilter, Query, Superseded
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring import profiles
-from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringProfile, ScoringSettings, Trial
+from zeroclaw_tui.scoring.profiles import RerankSettings, ScanMode, ScoringProfile, ScoringSettings, Trial
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.journal import Trash
     from zeroclaw_tui.embeddings.base import Announce
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import RecallRequest
-    from zeroclaw_tui.scoring.scanner import ScanMode
 
 # The scanner and the journal are imported on first use: most commands need neither.
 
@@ -123,10 +122,6 @@ class Library:
             if embedder is not None:
                 embedder.on_first_request(announce)
 
-    def waits_for(self, query: str) -> bool:
-        """Whether recall has to request the vector of a query from an embedding endpoint."""
-        return self.embedder is not None and not self.embedder.is_cached(query)
-
     def with_profile(self, version: str) -> None:
         self.profile = ProfileChoice.from_version(version, "chosen here")
 
@@ -138,7 +133,7 @@ class Library:
         """Scan the full content of these memories, unless deleted since; withheld memories get the reason."""
         if not self.profile.profile.scans_content or self.settings.threat_scan == "off":
             return list(entries)
-        from zeroclaw_tui.scoring.scanner import scan
+        from zeroclaw_tui.scoring.injection import scan
 
         scanned = list(entries)
         for index, entry in enumerate(entries):

@@ -10,21 +10,20 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zeroclaw_tui.backends.lookup import cached_vector, whole_entry
-from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.backends.lookup import whole_entry
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.embeddings.base import estimate_tokens
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
 from zeroclaw_tui.memory.query import ENTRIES, Query
-from zeroclaw_tui.memory.recall import UNLIMITED, RecallResult, Rule, Stop
+from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, RecallResult, Rule, Stop
 from zeroclaw_tui.memory.text import distinct_numbers
-from zeroclaw_tui.scoring.answer import FAILS_WITHOUT_VECTOR, Answer, Record, StoreFacts, answer, is_same
-from zeroclaw_tui.scoring.decide import Decision, can_decide, decide, for_other_program, store_request
+from zeroclaw_tui.scoring.decide import Answer, Decision, answer, can_decide, decide, for_other_program, store_request
 from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence
-from zeroclaw_tui.scoring.injection import RECALL_LIMIT, context_block, pool_size
-from zeroclaw_tui.scoring.keywords import lists_recent, words
+from zeroclaw_tui.scoring.injection import RECALL_LIMIT, compared_score, context_block, pool_size, reranks
 from zeroclaw_tui.scoring.profiles import OwnRule, ScoringProfile, Trial
+from zeroclaw_tui.scoring.record import FAILS_WITHOUT_VECTOR, Record, StoreFacts, is_same, record_of
+from zeroclaw_tui.scoring.stages import lists_recent, search_mode, session_scopes, words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,14 +43,14 @@ async def recall_memories(library: Library, trial: Trial) -> RecallResult:
 
 
 async def recall_steps(
-    library: Library, trial: Trial, *, keywords_first: bool = False
+    library: Library, request: RecallRequest, *, keywords_first: bool = False
 ) -> AsyncGenerator[RecallResult, None]:
     """Recall in steps: first by keywords alone (`awaits_vector`), if the vector may be slow or `keywords_first` is set.
 
     The last step is the result of `recall_memories`. Closing the generator between the steps cancels the request.
     """
-    trial, query = with_as_of(trial), trial.request.query
-    may_wait = library.waits_for(query) and "vectors" not in library.memory.why_not
+    trial, query = with_as_of(Trial(request, library.profile.profile, library.settings)), request.query
+    may_wait = requests_vector(library, query) and "vectors" not in library.memory.why_not
     is_slow = uses_vector(library, trial) and (keywords_first or (may_wait and await _cached(library, query) is None))
     if not is_slow:
         yield await recall_memories(library, trial)
@@ -84,12 +83,16 @@ def with_as_of(trial: Trial) -> Trial:
     return trial._replace(request=replace(trial.request, as_of=datetime.now().astimezone().isoformat()))
 
 
-def turn_limit(config: MemoryConfig, profile: ScoringProfile, rule: Rule, agents: Sequence[str] | None) -> int:
-    """The number of memories that ZeroClaw recalls for a message of this kind of turn.
+def turn_limit(library: Library, profile: ScoringProfile, rule: Rule, agents: Sequence[str] | None) -> int:
+    """The number of memories that are recalled for a message of this kind of turn, by the store's own rule or ZeroClaw.
 
-    5 for the CLI agent, cron and channels; the embedded agent of ZeroClaw >= 0.8.0 has `memory_recall_limit` of its
-    runtime profile, where 0 is unlimited. Without `agents` it is the only one of the config that has such a limit.
+    ZeroClaw recalls 5 for the CLI agent, cron and channels; the embedded agent of ZeroClaw >= 0.8.0 has
+    `memory_recall_limit` of its runtime profile, where 0 is unlimited. Without `agents` it is the only one of the
+    config that has such a limit.
     """
+    own, config = library.memory.about.rule, library.config
+    if own is not None and own.limit is not None:
+        return own.limit
     if rule != "library" or not profile.agents_have_limits:
         return RECALL_LIMIT
     alias = agents[0] if agents else next(iter(config.agents), "") if len(config.agents) == 1 else ""
@@ -107,6 +110,11 @@ def uses_vector(library: Library, trial: Trial) -> bool:
     return not (profile.search_modes and trial.settings.search_mode == "bm25")
 
 
+def requests_vector(library: Library, query: str) -> bool:
+    """Whether the vector of a query has to be requested from an embedding endpoint."""
+    return library.embedder is not None and not library.embedder.is_cached(query)
+
+
 async def text_vector(library: Library, text: str, *, of_any_length: bool = False) -> np.ndarray | None:
     """The vector of a text, cached in the store or from the embedder; None without one. Raises EmbeddingFailed.
 
@@ -114,14 +122,17 @@ async def text_vector(library: Library, text: str, *, of_any_length: bool = Fals
     """
     if library.embedder is None:
         return None
-    cached = await (cached_vector(library.memory, text) if of_any_length else _cached(library, text))
+    cached = await _cached(library, text, of_any_length=of_any_length)
     return cached if cached is not None else await library.embedder.query(text)
 
 
-async def _cached(library: Library, text: str) -> np.ndarray | None:
-    """The vector that the store has cached for a text, if it has the embedder's length."""
-    cached, embedder = await cached_vector(library.memory, text), library.embedder
-    return cached if cached is not None and embedder is not None and len(cached) == embedder.dimensions else None
+async def _cached(library: Library, text: str, *, of_any_length: bool = False) -> np.ndarray | None:
+    """The vector that the store has cached for a text, if it has the embedder's length or `of_any_length` is set."""
+    database, embedder = library.memory.upkeep.database, library.embedder
+    cached = None if database is None else await database.cached_vector(text)
+    if cached is None or of_any_length:
+        return cached
+    return cached if embedder is not None and len(cached) == embedder.dimensions else None
 
 
 class QueryVector(NamedTuple):
@@ -174,7 +185,7 @@ class GatheredEvidence:
         because = memory.why_not.get("vectors") or self.library.no_embedder_because or "it is not available"
         fails = self._vector_for(trial).has_failed and about.program is None
         facts = StoreFacts(memory.name, about.rule or OwnRule(), "sessions" not in memory.why_not, because, fails)
-        return await asyncio.to_thread((await self._answer(trial)).record, entry, facts)
+        return await asyncio.to_thread(record_of, await self._answer(trial), entry, facts)
 
     async def _answer(self, trial: Trial) -> Answer:
         answered = await asyncio.to_thread(self._answer_from_rows, with_as_of(trial))
@@ -214,9 +225,10 @@ class GatheredEvidence:
             scale=answered.scale,
             results=results,
             withheld=answered.withheld,
+            injected=sum(scored.injected for scored in results),
             notes=self.notes_on(answered),
             lacks_vector_because=vector.note if vector.has_failed else None,
-            pool=pool_size(trial) if trial.reranks else None,
+            pool=pool_size(trial) if reranks(trial) else None,
             not_read_because=about.not_read_because,
             program=about.program,
         )
@@ -228,7 +240,7 @@ class GatheredEvidence:
 
     def _vector_for(self, trial: Trial) -> QueryVector:
         # Search mode bm25 uses no vector, so none is missing.
-        return QueryVector() if trial.search_mode == "bm25" else self.found
+        return QueryVector() if search_mode(trial) == "bm25" else self.found
 
     def source_of(self, trial: Trial) -> str:
         """The source of the trial's scoring version."""
@@ -246,7 +258,7 @@ async def gather_evidence(library: Library, trial: Trial) -> GatheredEvidence:
 
 async def _gather(library: Library, trial: Trial, found: QueryVector, *, deep: bool) -> GatheredEvidence:
     """Gather evidence for each session scope; with `deep` it has no limits, and hits of stages serve all scopes."""
-    scopes, evidence = trial.request.scopes, list[Evidence]()
+    scopes, evidence = session_scopes(trial.request), list[Evidence]()
     while len(evidence) < len(scopes):
         request = store_request(trial, scopes[len(evidence)])
         found_in_scope = await library.memory.search(trial._replace(request=request), found.vector, deep=deep)
@@ -383,7 +395,7 @@ def _why_empty(result: RecallResult) -> str:
     stops = [scored.stop for scored in result.results if scored.stop is not None]
     reasons = Counter(_REASONS[stop.stage].format(rule=stop.rule) for stop in stops if stop.stage in _REASONS)
     parts = [f"{count} {reason}" for reason, count in reasons.items()]
-    stopped = ((scored.stop, scored.compared_score) for scored in result.results)
+    stopped = ((scored.stop, compared_score(scored)) for scored in result.results)
     if below := [score or 0.0 for stop, score in stopped if stop is not None and stop.stage == "threshold"]:
         best, limit = distinct_numbers(max(below), result.threshold)
         parts.append(f"{len(below)} below the threshold {limit} (the best is {best})")

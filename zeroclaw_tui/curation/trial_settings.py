@@ -26,6 +26,7 @@ from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 from zeroclaw_tui.scoring.profiles import LANDMARKS, Trial, parse_version, profile_for
+from zeroclaw_tui.scoring.stages import session_scopes
 from zeroclaw_tui.scoring.what_if import ALL_SUBJECTS, Subject, setting_problems
 
 RULES: dict[Rule, str] = {"cli": "CLI", "channel": "channels", "cron": "cron", "library": "embedded"}
@@ -278,7 +279,7 @@ def plan_settings_change(library: Library, trial: Trial) -> SettingChange:
     ]
     warnings = [*complaints_of(library, trial, {CONFIG_SETTINGS[name].subject for name in values}), *overridden]
     request = trial.request
-    is_plain = request.limit == request.turn_limit and {*request.scopes} == {None} and request.rule == "cli"
+    is_plain = request.limit == request.turn_limit and {*session_scopes(request)} == {None} and request.rule == "cli"
     # config.toml sets no limit, scopes, rule and profile.
     if not is_plain or trial.profile != library.profile.profile:
         warnings.append(_NO_SETTINGS)

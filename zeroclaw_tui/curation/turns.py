@@ -26,8 +26,8 @@ from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.memory.text import counted, first_names
-from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial, parse_version, profile_for
+from zeroclaw_tui.scoring.stages import words
 
 _MASKED = "*[REDACTED]"
 """A trace replaces the rest of a credential with this."""
@@ -400,7 +400,7 @@ def trial_of_turn(library: Library, turn: Turn) -> Trial:
     agents: tuple[str, ...] | None = None
     if turn.agent is not None and profile.agent_scope != "none":
         agents = config.readable_by((turn.agent,))
-    limit = library.memory.about.recall_limit or turn_limit(config, profile, turn.rule, agents)
+    limit = turn_limit(library, profile, turn.rule, agents)
     first, *further = turn.scopes or (None,)
     request = RecallRequest(
         turn.query,
@@ -423,8 +423,9 @@ def _profile_of(library: Library, turn: Turn) -> ScoringProfile:
         recorded = profile_for(turn.version or profile.version)
         profile = recorded if recorded.version != profile.version else profile
     # Up to 0.8.2 a direct chat joins its two scopes, as all chats do later; only a group has a block for each.
-    if turn.rule == "channel" and not turn.is_group and len(turn.scopes or ()) > 1:
-        return ScoringProfile(profile.newer or profile.version, joins_scopes=True)
+    joins = turn.rule == "channel" and not turn.is_group and len(turn.scopes or ()) > 1
+    if joins and not profile.joins_scopes:
+        return profile_for(profile.newer or profile.version, joins_scopes=True)
     return profile
 
 

@@ -33,7 +33,7 @@ class RetryPolicy(NamedTuple):
 
 
 class Embedder(ABC):
-    """One embedding model. The defaults of the other methods suit a model on this machine."""
+    """One embedding model."""
 
     dimensions: int
     is_remote = False
@@ -51,13 +51,13 @@ class Embedder(ABC):
         """
         return [await self.embed(text) for text in texts]
 
+    @abstractmethod
     async def query(self, text: str) -> np.ndarray:
         """Embed a query, using the cache if there is one. Raises EmbeddingFailed."""
-        return await self.embed(text)
 
+    @abstractmethod
     def is_cached(self, query: str) -> bool:
         """Whether the vector of a query is available without a request."""
-        return True
 
     def on_first_request(self, announce: Announce) -> None:
         """Call `announce` once with a sentence, before the first text leaves this machine."""

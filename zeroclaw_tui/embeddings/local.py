@@ -46,6 +46,12 @@ class LocalEmbedder(Embedder):
 
         return np.frombuffer(local_vector(text, self.dimensions), dtype="<f4").astype(np.float32)
 
+    async def query(self, text: str) -> np.ndarray:
+        return await self.embed(text)
+
+    def is_cached(self, query: str) -> bool:
+        return True
+
 
 def local_vector(text: str, dimensions: int) -> bytes:
     """Embed a text in the format of ZeroClaw's column: `dimensions` little-endian float32 of Euclidean length 1.

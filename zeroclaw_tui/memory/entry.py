@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -148,6 +148,23 @@ def as_text(value: object) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     return "" if value is None else str(value)
+
+
+def entry_from_record(names: Sequence[str], record: Sequence[Any], *, state: str = "") -> MemoryEntry:
+    """Make the memory of a record of SQLite; `names` are those of ZeroClaw's table, handle, size and agent among them.
+
+    The record may have further columns.
+    """
+    columns = dict(zip(names, record, strict=False))
+    agent = columns["agent"]
+    return MemoryEntry.from_columns(
+        as_text(columns["id"]),
+        columns,
+        handle=columns["handle"],
+        agent=None if agent is None else as_text(agent),
+        size=columns["size"] or 0,
+        state=state,
+    )
 
 
 def kind_from(stored: Any) -> str | None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from zeroclaw_tui.memory.text import distinct_numbers
-
 if TYPE_CHECKING:
     from zeroclaw_tui.memory.entry import MemoryEntry
 
@@ -49,11 +47,6 @@ class RecallRequest:
     of a past turn."""
 
     @property
-    def scopes(self) -> tuple[str | None, ...]:
-        """The session scopes in order; None is the scope without a session."""
-        return (self.session_id, *self.extra_sessions)
-
-    @property
     def limits_shown(self) -> tuple[int, int]:
         """The limit and the turn's limit in the notation of config.toml: 0 is unlimited."""
         limit, turn = (each if each < UNLIMITED else 0 for each in (self.limit, self.turn_limit))
@@ -63,38 +56,13 @@ class RecallRequest:
 class Stop(NamedTuple):
     """The reason why a recalled memory is not in the prompt.
 
-    `rule` is the rule within the stage: the finding of the scanner, the skip rule, the reason of rerank, "characters"
-    or "entries" of the caps, "decay" or "rerank" if that changed the score before the threshold. For the stage
-    "recall", in which nothing is injected at all, it is a whole sentence. `score` is the compared score, `limit` the
-    threshold, cap or pool size, `score_before` the score of the recall.
+    `words` is the reason as shown by commands and inspector; for the stage "recall", in which nothing is injected at
+    all, a whole sentence. `rule` is the finding of the scanner, or the rule within the stages "skip", "rerank" and "cap".
     """
 
     stage: Literal["recall", "scanner", "limit", "rerank", "threshold", "skip", "cap"]
+    words: str
     rule: str = ""
-    score: float | None = None
-    limit: float = 0
-    score_before: float | None = None
-
-    @property
-    def words(self) -> str:
-        """The reason as shown by commands and inspector."""
-        unit = "characters reached" if self.rule == "characters" else "entries already in"
-        words = {
-            "recall": self.rule,
-            "scanner": f"withheld: {self.rule}",
-            "limit": f"limit: the pool of {self.limit:,} is full",
-            "rerank": f"rerank: {self.rule}",
-            "skip": f"skipped: {self.rule}",
-            "cap": f"cap: {self.limit:,} {unit}",
-        }
-        if self.stage in words:
-            return words[self.stage]
-        score = self.score or 0.0
-        shown, limit = distinct_numbers(score, self.limit)
-        before = "" if self.score_before is None else f"{self.score_before:.2f}"
-        # The next column shows the score before the change.
-        change = f" after {self.rule} from {before}" if before not in ("", f"{score:.2f}") else ""
-        return f"threshold {shown} < {limit}{change}"
 
 
 _PRINTED_OF_ENTRY = ("id", "key", "content", "category", "timestamp", "session_id", "agent")
@@ -137,13 +105,6 @@ class ScoredEntry(NamedTuple):
         """The reason why it does not reach the prompt; None if it does, or if that is not decided yet."""
         return None if self.stop is None else self.stop.words
 
-    @property
-    def compared_score(self) -> float | None:
-        """The score that is compared with the threshold."""
-        if self.reranked is not None:
-            return self.reranked
-        return self.score if self.decayed is None else self.decayed
-
     def as_json(self) -> dict[str, Any]:
         """The JSON of the result in the commands."""
         return {
@@ -176,6 +137,8 @@ class RecallResult:
     scale: str
     results: tuple[ScoredEntry, ...]
     withheld: tuple[ScoredEntry, ...] = ()
+    injected: int = 0
+    """The number of memories that reach the prompt."""
     notes: tuple[str, ...] = ()
     lacks_vector_because: str | None = None
     """Why the query could not be embedded, so that only keywords were searched, as a sentence, also in `notes`."""
@@ -189,11 +152,6 @@ class RecallResult:
     """Whether the query is still being embedded; until then the keyword hits are shown."""
 
     @property
-    def injected(self) -> int:
-        """The number of memories that reach the prompt."""
-        return sum(result.injected for result in self.results)
-
-    @property
     def ranked(self) -> tuple[ScoredEntry, ...]:
         """The candidates for the prompt, best first: the results, or those that passed the rerank stage."""
         if self.pool is None:
@@ -204,13 +162,14 @@ class RecallResult:
     def as_json(self) -> dict[str, Any]:
         """The JSON document of the recall command."""
         limit, turn_limit = self.request.limits_shown
+        sessions = (self.request.session_id, *self.request.extra_sessions)
         unasked = {} if self.not_read_because is None else {"injected": None}
         return {
             **{name: getattr(self, name) for name in ("backend", "location", "profile", "profile_source")},
             **{name: getattr(self.request, name) for name in ("layer", "query")},
             "limit": limit,
             "turn_limit": turn_limit,
-            "sessions": [session for session in self.request.scopes if session is not None],
+            "sessions": [session for session in sessions if session is not None],
             "rerank_pool": self.pool,
             "mode": self.mode,
             "weights": dict(zip(("vector", "keyword"), self.weights, strict=True)),

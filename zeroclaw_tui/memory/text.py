@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import unicodedata
 from collections.abc import Sequence
 from itertools import groupby, islice
+from typing import Literal
 
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 """The blanks in ZeroClaw's texts: Unicode's White_Space, without the separators U+001C to U+001F."""
 
 HIDDEN = "••••"
 """The replacement of a secret."""
+NO_VALUE = "–"
 
 _BLANKS = re.compile(r"[ \t\r\n\f\v]+")
 _CONTROLS = "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]"
 _MAX_COMBINING = 4
+_EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 # Combining marks are not word characters: a fast check that no letter has too many of them.
 _MANY_MARKS = re.compile(r"[^\w\x00-\x7f]{5}")
 _JOINER = "\u200d"
+_IS_PLAIN = re.compile(r"[\x20-\x7e\xa1-\xac\xae-\u02ff\u2010-\u2027\u2190-\u21ff\u2500-\u259f]*").fullmatch
+"""Latin letters, dashes, quotes, arrows, lines and blocks, each of which takes one cell and hides nothing."""
 # A text can be as long as a book, so every repetition is bounded.
 _SECRETS = (
     # A password can contain an unencoded @ or slash, or be a token of any length; digits and a slash are a port.
@@ -47,7 +53,7 @@ def display_text(text: str) -> str:
     shown = text.replace("\r\n", "\n")
     if not shown.isprintable():
         shown = re.sub(_CONTROLS, _picture, shown)
-    if shown.isascii():
+    if shown.isascii() or _IS_PLAIN(shown):
         return shown
     # Imported here because most commands show no text that needs its tables.
     from zeroclaw_tui.memory.hidden_text import marked
@@ -85,10 +91,6 @@ def mask_secrets(text: str) -> str:
     return text
 
 
-_IS_PLAIN = re.compile(r"[\x20-\x7e\xa1-\xac\xae-\u02ff\u2010-\u2027\u2190-\u21ff]*").fullmatch
-"""Latin letters, dashes, quotes and arrows, each of which takes one cell."""
-
-
 def cells(text: str) -> int:
     """The width of a cleaned text in terminal cells, as in Textual."""
     # Avoid importing rich, which takes a tenth of the time of a short command.
@@ -115,6 +117,38 @@ def cut(text: str, most: int) -> str:
         end = stop
     # A joiner without a second character would be visible.
     return text[:end].rstrip(_JOINER + " ") + "…"
+
+
+def fit(text: str, width: int, align: Literal["left", "right"] = "left") -> str:
+    """Fit a text to exactly `width` cells: pad it with spaces, or cut it at a whole character with "…"."""
+    if width <= 0:
+        return ""
+    # A joiner at either end would swallow the padding next to it, and with it the alignment.
+    shown = cut(text[: max(512, width * 8)].strip(_JOINER), width)
+    padding = " " * (width - cells(shown))
+    return padding + shown if align == "right" else shown + padding
+
+
+def bar(value: float | None, width: int) -> str:
+    """A bar of exactly `width` cells for a value clamped to 0..1; a dash if the value is missing.
+
+    A value above 0 shows at least one eighth of a cell, so that a weak hit never looks like none.
+    """
+    if width <= 0:
+        return ""
+    if value is None or math.isnan(value):
+        return NO_VALUE.ljust(width)
+    share = min(1.0, max(0.0, value))
+    eighths = round(share * width * 8)
+    if share > 0:
+        eighths = max(1, eighths)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + _EIGHTHS[rest]).ljust(width)
+
+
+def score_text(score: float | None) -> str:
+    """A score of any scale with two decimals; a dash if there is none."""
+    return NO_VALUE if score is None or math.isnan(score) else f"{score:.2f}"
 
 
 def distinct_numbers(score: float, limit: float) -> tuple[str, str]:

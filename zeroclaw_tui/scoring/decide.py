@@ -1,4 +1,4 @@
-"""Decide a recall, from the hits of its stages to the wanted rows, for every ZeroClaw version.
+"""Decide and answer a recall, from the hits of its stages to the judged memories, for every ZeroClaw version.
 
 A store provides evidence (`zeroclaw_tui.scoring.evidence`), complete or limited to one recall; everything after that is
 decided here, so that recall, prompt, explain, recall tests and what-if cannot disagree.
@@ -27,9 +27,18 @@ from zeroclaw_tui.scoring.evidence import (
     supported_request,
     vector_hits,
 )
-from zeroclaw_tui.scoring.injection import pool_size
-from zeroclaw_tui.scoring.keywords import LIKE_FAILS, LikeSearch, like_search, lists_recent, match_expression, words
+from zeroclaw_tui.scoring.injection import judge, pool_size, scan
 from zeroclaw_tui.scoring.profiles import EPSILON, ScoringProfile, ScoringSettings, Trial, float32
+from zeroclaw_tui.scoring.stages import (
+    LIKE_FAILS,
+    LikeSearch,
+    like_search,
+    lists_recent,
+    match_expression,
+    search_mode,
+    session_scopes,
+    words,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,7 +79,7 @@ def can_decide(evidence: Sequence[Evidence], trial: Trial) -> bool:
 
     Needed is one evidence for each session scope, with the same query and the same FTS5 and LIKE expressions.
     """
-    scopes = trial.request.scopes
+    scopes = session_scopes(trial.request)
     if len(evidence) != len(scopes):
         return False
     return all(_can_decide_scope(each, trial, session) for each, session in zip(evidence, scopes, strict=True))
@@ -80,7 +89,7 @@ def _can_decide_scope(evidence: Evidence, trial: Trial, session_id: str | None) 
     if isinstance(evidence, OwnEvidence):
         return _can_decide_own(evidence, trial, store_request(trial, session_id))
     if evidence.limited_to is not None and evidence.limited_to != (
-        store_request(trial, session_id), trial.profile, trial.search_mode,
+        store_request(trial, session_id), trial.profile, search_mode(trial),
     ):  # fmt: skip
         return False
     profile, query = trial.profile, trial.request.query
@@ -88,7 +97,7 @@ def _can_decide_scope(evidence: Evidence, trial: Trial, session_id: str | None) 
         return False
     if lists_recent(query, profile) or not words(query):
         return True
-    if not (evidence.vector_requested or trial.search_mode == "bm25"):
+    if not (evidence.vector_requested or search_mode(trial) == "bm25"):
         return False
     search = like_search(query, profile)
     patterns = () if evidence.like_facts is None else evidence.like_facts.patterns
@@ -282,7 +291,7 @@ def rank(evidence: StageEvidence, trial: Trial) -> StoreRanking:
     """Rank the store's recall for the trial's request, which is the one to the store."""
     import numpy as np
 
-    (request, profile, settings), mode = trial, trial.search_mode
+    (request, profile, settings), mode = trial, search_mode(trial)
     supported, notes = supported_request(request, profile, has_agents=evidence.has_agents)
     scope = _with_agents(Scope(supported, profile, evidence.vector_live and mode != "bm25"), evidence)
     if lists_recent(request.query, profile):
@@ -427,7 +436,7 @@ def decide(evidence: Sequence[Evidence], trial: Trial) -> Decision:
     rankings: list[StoreRanking | OwnEvidence] = []
     wanted: dict[Handle, None] = {}
     notes: dict[str, None] = {}
-    for each, session in zip(evidence, trial.request.scopes, strict=True):
+    for each, session in zip(evidence, session_scopes(trial.request), strict=True):
         if isinstance(each, OwnEvidence):
             rankings.append(each)
         else:
@@ -436,3 +445,66 @@ def decide(evidence: Sequence[Evidence], trial: Trial) -> Decision:
             notes |= dict.fromkeys(ranking.notes)
         notes |= dict.fromkeys(each.notes)
     return Decision(trial, tuple(rankings), tuple(wanted), tuple(notes))
+
+
+# The answer, with contents.
+
+
+class Answer(NamedTuple):
+    """The answer of a recall: `results` in the order of recall, and memories `withheld` from the agent, both judged."""
+
+    decision: Decision
+    results: tuple[ScoredEntry, ...]
+    withheld: tuple[ScoredEntry, ...]
+    mode: str
+    scale: str
+
+
+def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
+    """Build the results and the withheld memories, and judge them for injection.
+
+    `rows` are the wanted rows with their full content; rows that no longer exist are left out.
+    """
+    trial = decision.trial
+    remaining: list[ScoredEntry] = []
+    withheld: list[ScoredEntry] = []
+    for scope, ranking in enumerate(decision.rankings):
+        if isinstance(ranking, OwnEvidence):
+            found = own_ranking(ranking, store_request(trial).limit, trial.request.created_until)
+        else:
+            found = ranking.results(rows)
+        for entries, of_scope in zip((remaining, withheld), _split_by_scanner(found, trial), strict=True):
+            entries += [scored._replace(scope=scope) for scored in of_scope]
+    if len(decision.rankings) > 1:
+        remaining, withheld = _join_scopes(remaining, trial.profile), _join_scopes(withheld, trial.profile)
+    first = decision.rankings[0]
+    if isinstance(first, OwnEvidence) and first.program is not None:
+        return Answer(decision, tuple(remaining), tuple(withheld), first.mode, first.scale)
+    return Answer(decision, judge(remaining, trial), judge(withheld, trial), first.mode, first.scale)
+
+
+def _split_by_scanner(found: Sequence[ScoredEntry], trial: Trial) -> tuple[list[ScoredEntry], list[ScoredEntry]]:
+    """Split the recall of one scope: memories for the agent with new ranks, and memories withheld by store or scanner.
+
+    Withheld memories keep their rank in the store. For the layer "store" nothing is withheld.
+    """
+    if trial.request.layer == "store":
+        return list(found), []
+    is_scanned, most = passes_scanner(trial), pool_size(trial)
+    remaining: list[ScoredEntry] = []
+    withheld: list[ScoredEntry] = []
+    for scored in found:
+        kind = scored.withheld or (scan(scored.entry.content, trial.settings.threat_scan) if is_scanned else None)
+        if kind is not None:
+            withheld.append(scored._replace(withheld=kind))
+        elif not is_scanned or len(remaining) < most:
+            remaining.append(scored._replace(rank=len(remaining) + 1))
+    return remaining, withheld
+
+
+def _join_scopes(entries: Sequence[ScoredEntry], profile: ScoringProfile) -> list[ScoredEntry]:
+    """Join the recalls of several scopes in order; from 0.8.3 on each memory once."""
+    first: dict[object, ScoredEntry] = {}
+    for at, scored in enumerate(entries):
+        first.setdefault(scored.entry.handle if profile.joins_scopes else at, scored)
+    return [scored._replace(rank=rank) for rank, scored in enumerate(first.values(), 1)]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, ScoredEntry
-from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial
+from zeroclaw_tui.scoring.stages import words
 
 if TYPE_CHECKING:
     import numpy as np

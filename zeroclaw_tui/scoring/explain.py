@@ -8,12 +8,18 @@ from collections.abc import Iterator, Sequence
 from zeroclaw_tui.memory.recall import UNLIMITED, Stop
 from zeroclaw_tui.memory.text import counted, cut, distinct_numbers, first_names, one_line
 from zeroclaw_tui.scoring import injection
-from zeroclaw_tui.scoring.answer import FAILS_WITHOUT_VECTOR, NoVector, Record, StageName, StagePlace
 from zeroclaw_tui.scoring.evidence import DEFAULT_NAMESPACE, FILTERS, FilterName, WordShare
 from zeroclaw_tui.scoring.explanation import Explanation, Step, StepName
-from zeroclaw_tui.scoring.injection import HALF_LIFE_DAYS, MAX_CHARACTERS, MAX_ENTRIES, MAX_ENTRY_CHARACTERS
-from zeroclaw_tui.scoring.keywords import LIKE_FAILS, LIKE_WORDS, like_search
-from zeroclaw_tui.scoring.scanner import THREATS
+from zeroclaw_tui.scoring.injection import (
+    HALF_LIFE_DAYS,
+    MAX_CHARACTERS,
+    MAX_ENTRIES,
+    MAX_ENTRY_CHARACTERS,
+    THREATS,
+    reranks,
+)
+from zeroclaw_tui.scoring.record import FAILS_WITHOUT_VECTOR, NoVector, Record, StageName, StagePlace
+from zeroclaw_tui.scoring.stages import LIKE_FAILS, LIKE_WORDS, like_search, search_mode, session_scopes
 from zeroclaw_tui.scoring.what_if import keyword_meaning, mixed_meanings
 
 _ROUNDING = 1e-9
@@ -101,7 +107,7 @@ def _stages(record: Record) -> tuple[StepName, ...]:
     if record.program is not None:
         return ("words", *FILTERS, "rank")
     to_prompt: tuple[StepName, ...] = ("scanner", "limit", "decay", "threshold", "skip", "cap", "prompt")
-    if record.trial.reranks:
+    if reranks(record.trial):
         to_prompt = ("scanner", "limit", "skip", "rerank", "threshold", "cap", "prompt")
     if record.has_own_rule:
         return ("words", *FILTERS, "rank", *to_prompt)
@@ -135,14 +141,14 @@ def _later_stops(record: Record) -> Iterator[Step]:
 def _remarks(record: Record) -> Iterator[str]:
     """Describe the scores that such a hit can reach in this scoring."""
     profile, settings = record.trial.profile, record.trial.settings
-    if record.store.recall_fails or record.trial.reranks:
+    if record.store.recall_fails or reranks(record.trial):
         return
     if record.has_own_rule:
         if record.store.rule.threshold_meaning is not None:
             yield record.store.rule.threshold_meaning(profile, settings.threshold)
     elif record.path == "keyword":
         yield keyword_meaning(profile, settings.threshold)
-    elif record.merged and record.trial.search_mode == "hybrid":
+    elif record.merged and search_mode(record.trial) == "hybrid":
         sentences = mixed_meanings(profile, settings)
         is_by_words = record.vector is None and record.keyword is not None and record.keyword.part is not None
         if is_by_words or sentences["keyword"] == sentences["vector"]:
@@ -241,7 +247,7 @@ def _no_keyword_hit(record: Record) -> Stopping:
     trial = record.trial
     if record.out_of_stages is not None:
         return f"memories of another {record.out_of_stages} are not searched", _NO_HELP
-    if trial.search_mode == "embedding":
+    if search_mode(trial) == "embedding":
         return "search mode embedding ignores keywords", _OTHER_MODE
     if record.keyword_failed:
         helps = _NO_HELP if trial.profile.escapes_quotes else _OTHER_VERSION
@@ -270,7 +276,7 @@ def _fusion(record: Record) -> str:
         )
         return f"{_weighed(parts, divides=profile.divides_by_weights_present)} = "
     if keyword is None:
-        is_searched = record.trial.search_mode != "embedding"
+        is_searched = search_mode(record.trial) != "embedding"
         why = "no memory has a keyword match" if is_searched else "search mode embedding ignores keywords"
         return f"{why}, so the cosine is the score: "
     if profile.normalises_keyword_only:
@@ -472,7 +478,7 @@ def _filtered_out(record: Record, name: FilterName) -> Stopping:
             helps = "recall without the time bounds"
         case "session":
             words = f"it belongs to session {_shown(entry.session_id)}" if entry.session_id else "it has no session"
-            sessions = first_names([*filter(None, request.scopes)], longest=_MAX_NAME)
+            sessions = first_names([*filter(None, session_scopes(request))], longest=_MAX_NAME)
             recall_is = f"the message comes from {sessions}"
             helps = "recall without the session"
         case "agent":
@@ -503,10 +509,10 @@ def _number(value: float | None) -> str:
 
 def _recalled(record: Record) -> str:
     """ "the first 5 are recalled", "the first 20 of each session are recalled for rerank"."""
-    limit, purpose = injection.pool_size(record.trial), " for rerank" if record.trial.reranks else ""
+    limit, purpose = injection.pool_size(record.trial), " for rerank" if reranks(record.trial) else ""
     if limit >= UNLIMITED:
         return "everything found is recalled"
-    of = " of each session" if len(record.trial.request.scopes) > 1 else ""
+    of = " of each session" if len(session_scopes(record.trial.request)) > 1 else ""
     return f"the first{of} is recalled{purpose}" if limit == 1 else f"the first {limit:,}{of} are recalled{purpose}"
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
-from zeroclaw_tui.scoring.answer import Record, StageName
 from zeroclaw_tui.scoring.profiles import Trial
+from zeroclaw_tui.scoring.record import Record, StageName
 
 Mark = Literal["passed", "stopped", "absent"]
 """✓, ✗ and –: passes, is stopped here, or is not involved (which alone does not stop it)."""

@@ -5,15 +5,14 @@ recalled; its scores are blended with importance and recency instead of time dec
 reorder, and the first of the rest pass. It applies only to the block before a message, not to the agent's recall tool.
 The rules are those of ZeroClaw 0.8.4, in 64-bit arithmetic and with its order of additions.
 
-The content scanner of ZeroClaw >= 0.8.4 searches contents for threats, which it withholds from the agent, and for
-secrets that it may redact.
+The content scanner of ZeroClaw >= 0.8.4 searches contents for threats, which it withholds from the agent.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -21,8 +20,9 @@ from typing import Any, NamedTuple
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import Rule, ScoredEntry, Stop
-from zeroclaw_tui.memory.text import WHITE_SPACE
-from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial, parse_version
+from zeroclaw_tui.memory.text import WHITE_SPACE, distinct_numbers
+from zeroclaw_tui.scoring.profiles import ScanMode, ScoringProfile, Trial, parse_version
+from zeroclaw_tui.scoring.stages import session_scopes
 
 RECALL_LIMIT = 5
 """ZeroClaw's default limit of memories for one message."""
@@ -42,6 +42,34 @@ _NOISE_STARTS = ("[cron:", "[heartbeat task", "[distilled_")
 _OWN_BLOCK = "[memory context]"
 _OWN_BLOCK_SINCE = (0, 7, 3)
 _NOISE_HEAD = 20
+THREATS: Mapping[str, str] = {
+    "exfil_curl": "curl with a secret",
+    "exfil_wget": "wget with a secret",
+    "read_secrets": "a command that reads secrets",
+    "send_to_url": "a secret behind an address",
+    "agent_config_mod": "a change to the agent's instructions",
+    "hardcoded_secret": "a secret in plain text",
+    "ssh_backdoor": "SSH keys",
+    "ssh_access": "SSH keys",
+    "private_key": "a private key",
+}
+"""The threats that the content scanner of ZeroClaw >= 0.8.4 detects, by its own names, with a description."""
+_SECRET_NAMES = "api[_-]?key|secret|token|password|credential"
+_SECRET_GATES = ("key", "secret", "token", "password", "credential")
+_SECRET_FILES = (".env", ".netrc", ".pgpass", ".npmrc", "id_rsa", "id_ed25519")
+_VERB_DISTANCE = 80
+# `re` compiles them on first use. All except the private key's are matched against folded text, so they are in lower
+# case.
+_CURL = r"\bcurl\b"
+_WGET = r"\bwget\b"
+_SECRET_VARIABLE = r"\$[a-z_]*(?:key|token|secret|password|credential|api)"
+_READ_COMMAND = r"\b(?:cat|less|more|tail|head)\b"
+_SECRET_FILE = "|".join(map(re.escape, _SECRET_FILES))
+_URL = f"https?://[^{WHITE_SPACE}'\"]"
+_VERB_OR_INSTRUCTION_FILE = r"\b(?:(?P<verb>write|append|modify|edit|overwrite|replace)|(?:agents|claude)\.md)\b"
+_ASSIGNED_SECRET = rf"\b(?:{_SECRET_NAMES})[{WHITE_SPACE}]*+[:=][{WHITE_SPACE}]*+['\"][a-z0-9_./+=-]{{16,}}+['\"]"
+_SSH_FOLDER = rf"(?:\$home|~|/root|/home/[^/{WHITE_SPACE}]++)/\.ssh"
+_PRIVATE_KEY = "-----BEGIN [A-Z ]*PRIVATE KEY-----"
 
 
 def judge(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, ...]:
@@ -72,20 +100,20 @@ def _judged(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, 
     for scored in judged:
         key = scored.entry.key
         if scored.withheld:
-            stop: Stop | None = Stop("scanner", scored.withheld)
+            stop: Stop | None = Stop("scanner", f"withheld: {scored.withheld}", scored.withheld)
         elif trial.profile.joins_scopes and key in keys:
-            stop = Stop("skip", "same key as one before")
-        elif not trial.reranks:
+            stop = _skip("same key as one before")
+        elif not reranks(trial):
             stop = _below_threshold(scored, trial)
         elif len(keys) >= pool_size(trial):
-            stop = Stop("limit", limit=pool_size(trial))
+            stop = Stop("limit", f"limit: the pool of {pool_size(trial):,} is full")
         else:
             stop = next(skip_rules(scored.entry, trial), None)
         if not scored.withheld:
             keys.add(key)
         stops.append(stop)
     order = [at for at, stop in enumerate(stops) if stop is None]
-    if trial.reranks:
+    if reranks(trial):
         order = _rerank(judged, order, stops, trial)
     _fill_block(judged, order, stops, trial)
     return tuple(scored._replace(injected=stop is None, stop=stop) for scored, stop in zip(judged, stops, strict=True))
@@ -105,15 +133,15 @@ def _fill_block(judged: Sequence[ScoredEntry], order: Sequence[int], stops: list
         if stops[at] is None and is_capped:
             characters, included = characters + len(prompt_line(entry, True)), included + 1
             if characters > MAX_CHARACTERS:
-                stops[at] = closed = Stop("cap", "characters", limit=MAX_CHARACTERS)
+                stops[at] = closed = Stop("cap", f"cap: {MAX_CHARACTERS:,} characters reached", "characters")
             elif included == MAX_ENTRIES:
-                closed = Stop("cap", "entries", limit=MAX_ENTRIES)
+                closed = Stop("cap", f"cap: {MAX_ENTRIES:,} entries already in", "entries")
 
 
 def _with_compared_score(scored: ScoredEntry, trial: Trial) -> ScoredEntry:
     """Set the score that is compared with the threshold, if time decay or rerank changes it."""
     profile, score = trial.profile, scored.score
-    if trial.reranks:
+    if reranks(trial):
         made = blend_score(scored, trial)
         return scored._replace(reranked=None if made is None else made.score)
     if not (profile.decays_channel if follows_channel_rule(profile, trial.request.rule) else profile.decays_cli):
@@ -123,11 +151,22 @@ def _with_compared_score(scored: ScoredEntry, trial: Trial) -> ScoredEntry:
 
 
 def _below_threshold(scored: ScoredEntry, trial: Trial) -> Stop | None:
-    compared, threshold = scored.compared_score, trial.settings.threshold
+    compared, threshold = compared_score(scored), trial.settings.threshold
     if compared is None or compared >= threshold:
         return None
-    by = "rerank" if scored.reranked is not None else "decay" if scored.decayed is not None else ""
-    return Stop("threshold", by, compared, threshold, scored.score)
+    shown, limit = distinct_numbers(compared, threshold)
+    before = "" if scored.score is None else f"{scored.score:.2f}"
+    # The next column shows the score before the change.
+    is_changed = before not in ("", f"{compared:.2f}")
+    by = "rerank" if scored.reranked is not None else "decay"
+    return Stop("threshold", f"threshold {shown} < {limit}{f' after {by} from {before}' if is_changed else ''}")
+
+
+def compared_score(scored: ScoredEntry) -> float | None:
+    """The score of a judged memory that is compared with the threshold."""
+    if scored.reranked is not None:
+        return scored.reranked
+    return scored.score if scored.decayed is None else scored.decayed
 
 
 # The rerank stage.
@@ -144,10 +183,15 @@ class Blend(NamedTuple):
     score: float
 
 
+def reranks(trial: Trial) -> bool:
+    """Whether the block before the message is reranked: enabled, and supported by this version (>= 0.8.4)."""
+    return trial.settings.rerank.enabled and trial.profile.reranks
+
+
 def pool_size(trial: Trial) -> int:
     """The number of memories that each session scope recalls: the turn's limit, or `candidate_multiplier` times it."""
     limit = trial.request.limit
-    if not trial.reranks or limit <= 0:
+    if not reranks(trial) or limit <= 0:
         return limit
     final = _final_limit(limit)
     return max(min(final * max(trial.settings.rerank.candidate_multiplier, 1), MAX_POOL_SIZE), final)
@@ -208,11 +252,15 @@ def _rerank(judged: list[ScoredEntry], eligible: Sequence[int], stops: list[Stop
             continue
         place += 1
         if place > limit:
-            stops[at] = Stop("rerank", f"rank {place:,} of the reranked, and only the first {limit:,} pass")
+            stops[at] = _rerank_stop(f"rank {place:,} of the reranked, and only the first {limit:,} pass")
             continue
         judged[at] = judged[at]._replace(place=place)
         order.append(at)
     return order
+
+
+def _rerank_stop(rule: str) -> Stop:
+    return Stop("rerank", f"rerank: {rule}", rule)
 
 
 def _drop_duplicates(judged: Sequence[ScoredEntry], order: Sequence[int], stops: list[Stop | None]) -> list[int]:
@@ -224,7 +272,7 @@ def _drop_duplicates(judged: Sequence[ScoredEntry], order: Sequence[int], stops:
         text = " ".join(_words_of(judged[at].entry)).translate(_ASCII_LOWER)
         earlier = seen.setdefault(text, at)
         if earlier != at:
-            stops[at] = Stop("rerank", f"the same text as {judged[earlier].entry.key}")
+            stops[at] = _rerank_stop(f"the same text as {judged[earlier].entry.key}")
             continue
         words = text.split(" ")
         # A single word counts as a pair.
@@ -236,7 +284,7 @@ def _drop_duplicates(judged: Sequence[ScoredEntry], order: Sequence[int], stops:
             different.append((at, pairs))
         else:
             words_alike = f"nearly the text of {judged[found[0]].entry.key} ({found[1]:.2f} alike)"
-            stops[at] = Stop("rerank", words_alike)
+            stops[at] = _rerank_stop(words_alike)
     return remaining
 
 
@@ -319,7 +367,7 @@ def skip_rules(entry: MemoryEntry, trial: Trial) -> Iterator[Stop]:
     content = entry.content
     is_talk = entry.category == "conversation"
     is_scheduled = request.rule == "cron" and profile.skips_conversation_on_schedule
-    is_sessionless = profile.skips_sessionless_conversation and {*request.scopes} == {None}
+    is_sessionless = profile.skips_sessionless_conversation and {*session_scopes(request)} == {None}
     is_too_long = by_channel_rule and not profile.one_injection_rule and len(content) > MAX_CHARACTERS
     skips = (
         (is_talk and is_scheduled, "conversation on a scheduled turn"),
@@ -333,7 +381,11 @@ def skip_rules(entry: MemoryEntry, trial: Trial) -> Iterator[Stop]:
         (profile.skips_tool_results and "<tool_result" in content, "tool result"),
         (is_too_long, f"longer than {MAX_CHARACTERS:,} characters"),
     )
-    yield from (Stop("skip", rule) for applies, rule in skips if applies)
+    yield from (_skip(rule) for applies, rule in skips if applies)
+
+
+def _skip(rule: str) -> Stop:
+    return Stop("skip", f"skipped: {rule}", rule)
 
 
 def _saved_as(key: str, name: str) -> bool:
@@ -382,3 +434,89 @@ def _turn_time(as_of: str) -> datetime:
             f"{as_of!r} is not a valid time for time decay.", hint="Give one like 2026-08-01T12:00:00+02:00."
         ) from None
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+
+
+# The content scanner.
+
+
+class _Rule(NamedTuple):
+    """One kind of threat. One of the texts in `gates` must occur: a fast check that avoids most pattern matching."""
+
+    kind: str
+    gates: tuple[str, ...]
+    holds: Callable[[str], bool]
+    strict_only: bool = False
+
+
+def scan(content: str, mode: ScanMode) -> str | None:
+    """Find the first kind of threat that ZeroClaw >= 0.8.4 detects in a memory's content, or None.
+
+    Kinds: exfil_curl, exfil_wget, read_secrets, send_to_url, agent_config_mod, hardcoded_secret, with `mode` "strict"
+    also ssh_backdoor and ssh_access, then private_key. "off" finds nothing. The time is linear in the length.
+    """
+    return next(_kinds(content, mode), None)
+
+
+def scan_all(content: str, mode: ScanMode) -> tuple[str, ...]:
+    """Find every kind of threat, in the order of `scan`."""
+    return tuple(_kinds(content, mode))
+
+
+def _kinds(content: str, mode: ScanMode) -> Iterator[str]:
+    if mode == "off":
+        return
+    text = _folded(content)
+    for rule in _RULES:
+        if rule.strict_only and mode != "strict":
+            continue
+        if any(gate in text for gate in rule.gates) and rule.holds(text):
+            yield rule.kind
+    if "PRIVATE KEY-----" in content and re.search(_PRIVATE_KEY, content):
+        yield "private_key"
+
+
+def _folded(content: str) -> str:
+    """Lower the case without changing the length, so that distances are preserved.
+
+    The scanner's simple case folding maps the long s to s, and does not change the dotted capital I; `str.lower` does
+    the opposite of both.
+    """
+    if content.isascii():
+        return content.lower()
+    return content.replace("ſ", "s").replace("\u0130", "\u0131").lower()
+
+
+def _later_on_the_line(text: str, first: str, then: str) -> bool:
+    """Whether `then` occurs after `first` on the same line; each line is searched once."""
+    start, end, place = re.compile(first), re.compile(then), 0
+    while (found := start.search(text, place)) is not None:
+        line_end = text.find("\n", found.end())
+        place = len(text) if line_end < 0 else line_end
+        if end.search(text, found.end(), place):
+            return True
+    return False
+
+
+def _changes_instructions(text: str) -> bool:
+    """Whether a verb of change is on the same line as, and at most 80 characters before, an instruction file's name."""
+    verb_end: int | None = None
+    for found in re.finditer(_VERB_OR_INSTRUCTION_FILE, text):
+        if found.lastgroup == "verb":
+            verb_end = found.end()
+        elif verb_end is not None:
+            between = text[verb_end : found.start()] if found.start() - verb_end <= _VERB_DISTANCE else "\n"
+            if "\n" not in between:
+                return True
+    return False
+
+
+_RULES = (
+    _Rule("exfil_curl", ("curl",), lambda text: _later_on_the_line(text, _CURL, _SECRET_VARIABLE)),
+    _Rule("exfil_wget", ("wget",), lambda text: _later_on_the_line(text, _WGET, _SECRET_VARIABLE)),
+    _Rule("read_secrets", _SECRET_FILES, lambda text: _later_on_the_line(text, _READ_COMMAND, _SECRET_FILE)),
+    _Rule("send_to_url", ("://",), lambda text: _later_on_the_line(text, _URL, _SECRET_NAMES)),
+    _Rule("agent_config_mod", (".md",), _changes_instructions),
+    _Rule("hardcoded_secret", _SECRET_GATES, lambda text: re.search(_ASSIGNED_SECRET, text) is not None),
+    _Rule("ssh_backdoor", ("authorized_keys",), lambda text: True, strict_only=True),
+    _Rule("ssh_access", ("/.ssh",), lambda text: re.search(_SSH_FOLDER, text) is not None, strict_only=True),
+)

@@ -15,7 +15,6 @@ from zeroclaw_tui.memory.errors import UsageError
 if TYPE_CHECKING:
     from zeroclaw_tui.memory.change import Value
     from zeroclaw_tui.memory.recall import RecallRequest
-    from zeroclaw_tui.scoring.scanner import ScanMode
 
 Version = tuple[int, int, int]
 
@@ -37,20 +36,19 @@ USUAL: Mapping[str, Value] = {"namespace": "default", "importance": 0.5, "pinned
 """ZeroClaw's default values of a memory."""
 SearchMode = Literal["hybrid", "bm25", "embedding"]
 RerankStrategy = Literal["none", "mmr"]
+ScanMode = Literal["on", "off", "strict"]
 EPSILON = 2.0**-23
 """Rust's f32::EPSILON: a maximum or a sum of weights below it counts as 0."""
 _FLOAT32 = struct.Struct("f")
 
 
 class ScoringProfile:
-    """The rules of one version, from ZeroClaw's tagged sources, each with the version that introduced it."""
+    """The rules of one version, from ZeroClaw's tagged sources, each with the version that introduced it.
 
-    def __init__(self, version: str, *, joins_scopes: bool = False) -> None:
-        """Later versions have the rules of NEWEST. `joins_scopes` is for a turn of an earlier version that does so.
+    `profile_for` makes one object for each version.
+    """
 
-        Raises UsageError if `version` is not a version.
-        """
-        asked = parse_version(version)
+    def __init__(self, asked: Version, *, joins_scopes: bool) -> None:
         v = min(asked, parse_version(NEWEST))
         self.version = ".".join(map(str, v))
         self.newer = ".".join(map(str, asked)) if asked > v else None
@@ -107,17 +105,18 @@ class ScoringProfile:
         self.closes_context_block = v >= (0, 6, 3)
         """The block ends with `[/Memory context]`."""
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ScoringProfile) and vars(self) == vars(other)
 
-    def __hash__(self) -> int:
-        return hash(self.version)
+def profile_for(version: str, *, joins_scopes: bool = False) -> ScoringProfile:
+    """The rules of a version such as "0.7.5" or "v0.8.4-beta-1"; later versions have the rules of NEWEST.
+
+    `joins_scopes` is for a turn of an earlier version that does so. Raises UsageError if `version` is not a version.
+    """
+    return _profile_of(parse_version(version), joins_scopes=joins_scopes)
 
 
 @cache
-def profile_for(version: str) -> ScoringProfile:
-    """The rules of a version such as "0.7.5" or "v0.8.4-beta-1". Raises UsageError for anything else."""
-    return ScoringProfile(version)
+def _profile_of(version: Version, *, joins_scopes: bool) -> ScoringProfile:
+    return ScoringProfile(version, joins_scopes=joins_scopes)
 
 
 def parse_version(text: str) -> Version:
@@ -222,16 +221,6 @@ class Trial(NamedTuple):
     request: RecallRequest
     profile: ScoringProfile
     settings: ScoringSettings
-
-    @property
-    def reranks(self) -> bool:
-        """Whether the block before the message is reranked: enabled, and supported by this version (>= 0.8.4)."""
-        return self.settings.rerank.enabled and self.profile.reranks
-
-    @property
-    def search_mode(self) -> SearchMode:
-        """The effective search mode: versions before 0.6.3 do not read the setting."""
-        return self.settings.search_mode if self.profile.search_modes else "hybrid"
 
 
 def float32(value: float) -> float:

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import distinct_numbers
+from zeroclaw_tui.scoring.injection import reranks
 from zeroclaw_tui.scoring.profiles import (
     EPSILON,
     RerankSettings,
@@ -17,6 +18,7 @@ from zeroclaw_tui.scoring.profiles import (
     float32,
     parse_version,
 )
+from zeroclaw_tui.scoring.stages import search_mode
 
 Move = Literal["enters", "leaves", "stays", "lost", "new"]
 """"enters", "leaves" and "stays" refer to the prompt; "lost": no longer recalled, "new": recalled only now."""
@@ -156,7 +158,7 @@ def setting_problems(
 
 def _faults(trial: Trial, has_vectors: bool, has_stages: bool) -> Iterator[Fault]:
     profile, settings, rerank = trial.profile, trial.settings, trial.settings.rerank
-    mode, threshold = trial.search_mode, settings.threshold
+    mode, threshold = search_mode(trial), settings.threshold
     if parse_version(profile.version) >= _BOUNDED_SINCE and threshold > 1.0:
         yield ("threshold",), f"ZeroClaw {profile.version} accepts only a threshold from 0 to 1."
     if not has_stages:
@@ -176,7 +178,7 @@ def _faults(trial: Trial, has_vectors: bool, has_stages: bool) -> Iterator[Fault
         if threshold > 1.0 or not profile.normalises_keyword_only:
             yield ("threshold",), keyword_meaning(profile, threshold)
         yield ("weights",), "The weights do nothing while only keywords are searched."
-    elif has_stages and not trial.reranks:
+    elif has_stages and not reranks(trial):
         best, sentences = best_scores(profile, settings), mixed_meanings(profile, settings)
         for kind, reach in (("keyword", best.keyword_only), ("vector", best.vector_only)):
             if reach < threshold or not best.both:

@@ -39,8 +39,7 @@ from zeroclaw_tui.memory.query import (
 )
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import COUNT_FIELDS, FACET_FIELDS
-from zeroclaw_tui.scoring.answer import answer
-from zeroclaw_tui.scoring.decide import can_decide, decide, store_recall
+from zeroclaw_tui.scoring.decide import answer, can_decide, decide, store_recall
 from zeroclaw_tui.scoring.profiles import LANDMARKS, NEWEST, ScoringSettings, Trial, profile_for
 from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.tools import (

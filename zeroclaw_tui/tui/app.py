@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.app import ComposeResult, ScreenStackError
 from textual.command import Provider
 from textual.css.query import NoMatches
-from textual.events import Event, Key, MouseDown
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
@@ -413,13 +412,9 @@ class InspectorApp(TypeAhead[int]):
         words = f"{title}: {message}" if title else message
         if words not in self._messages:
             self._messages.add(words)
+            self.before_next_input = self.clear_notifications
             timeout = timeout if severity == "information" else 86_400
             super().notify(words, severity=severity, timeout=timeout, markup=markup)
-
-    async def on_event(self, event: Event) -> None:
-        if self._messages and isinstance(event, (Key, MouseDown)):
-            self.clear_notifications()
-        await super().on_event(event)
 
     def clear_notifications(self) -> None:
         self._messages.clear()

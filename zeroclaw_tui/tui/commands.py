@@ -29,8 +29,10 @@ from textual.worker import Worker
 from zeroclaw_tui.config.locations import config_dir_option, shell_path
 from zeroclaw_tui.config.real_binary import runnable, runnable_command
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
-from zeroclaw_tui.tui.format import fit, safe_text, shorten_path, wrap
+from zeroclaw_tui.memory.text import fit
+from zeroclaw_tui.tui.format import safe_text, shorten_path
 from zeroclaw_tui.tui.themes import ACCENT, HIGHLIGHT, MUTED, STRONG, STRONG_ACCENT, clickable
+from zeroclaw_tui.tui.widgets.table_list import wrap
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -278,9 +280,8 @@ class Room(Screen[Result], Generic[Result]):
         work: Callable[..., Awaitable[None]],
         *args: object,
         exclusive: bool = True,
-        failed: Callable[[InspectorError], None] | None = None,
     ) -> None:
-        """Run work in the background; errors are shown, or passed to `failed`, and interruptions ignored."""
+        """Run work in the background; errors are shown, and interruptions ignored."""
 
         async def run() -> None:
             try:
@@ -289,7 +290,7 @@ class Room(Screen[Result], Generic[Result]):
                 # A newer query interrupted this one, or the store is being closed.
                 return
             except InspectorError as error:
-                (failed or self.say_failure)(error)
+                self.say_failure(error)
 
         start_work(self, group, run, exclusive=exclusive)
 

@@ -17,9 +17,9 @@ from zeroclaw_tui.memory.days import absolute_time, moment, time_here
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotFound
 from zeroclaw_tui.memory.query import EXCERPTS, Query
-from zeroclaw_tui.memory.text import counted, cut, one_line
+from zeroclaw_tui.memory.text import counted, cut, fit, one_line
 from zeroclaw_tui.tui.commands import Room, RunChange, inform, say_after, store_options, warn
-from zeroclaw_tui.tui.format import fit, safe_text
+from zeroclaw_tui.tui.format import safe_text
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.typeahead import TypeAhead
 from zeroclaw_tui.tui.view import Pace

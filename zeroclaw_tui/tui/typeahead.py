@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Generic, Literal, TypeVar
 from weakref import WeakKeyDictionary
 
 from textual.app import App
-from textual.events import Event, Key, Paste
+from textual.events import Event, Key, MouseDown, Paste
 from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input
@@ -45,11 +46,16 @@ class TypeAhead(App[Result], Generic[Result]):
         self._pressed_on: Screen[Any] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._drawn_at: WeakKeyDictionary[Screen[Any], float] = WeakKeyDictionary()
+        self.before_next_input: Callable[[], None] | None = None
+        """Called once before the next key or click is delivered."""
 
     def on_ready(self) -> None:
         self.screen_change_signal.subscribe(self, self._screen_opens, immediate=True)
 
     async def on_event(self, event: Event) -> None:
+        if self.before_next_input is not None and isinstance(event, (Key, MouseDown)):
+            self.before_next_input()
+            self.before_next_input = None
         if not isinstance(event, (Key, Paste)) or event.is_forwarded:
             await super().on_event(event)
         elif self._reasons or self._waiting_keys:

@@ -1,14 +1,21 @@
-"""The state of the list of memories: the view, and the page with the store's answer and its sentences."""
+"""The state of the list of memories: the view, and the page with the store's answer, its sentences and highlights."""
 
 from __future__ import annotations
 
+import re
 import shlex
 import time
-from collections.abc import Callable, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from rich.cells import split_graphemes
+from textual.content import Content
 
 from zeroclaw_tui.backends.about import sentences
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -16,12 +23,20 @@ from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import NEWEST_STORED, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult
 from zeroclaw_tui.memory.statistics import Counts
-from zeroclaw_tui.memory.text import counted, cut, one_line
-from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, score_text
+from zeroclaw_tui.memory.text import counted, cut, one_line, score_text
+from zeroclaw_tui.tui.themes import HIGHLIGHT
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
+    from zeroclaw_tui.backends.matching import Span
     from zeroclaw_tui.config.memory_config import MemoryConfig
+
+_MAX_MATCHES = 20_000
+"""The maximum number of highlighted matches in a text."""
+_SECONDS = 0.01
+"""The time limit for matching a pattern in one line; a frame has 16 ms."""
+Find = Callable[[str, float], "tuple[Sequence[Span], bool]"]
+"""Finds matches in a text within a time limit in seconds; also returns whether the limit was exceeded."""
 
 Part = Literal["category", "session", "agent", "namespace", "age", "superseded"]
 NO_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
@@ -246,6 +261,53 @@ def _days_before(now: datetime, days: int | None) -> str | None:
     return None if days is None else (now - timedelta(days=days)).isoformat()
 
 
+class Highlights:
+    """The matches of a search. A pattern that is too slow for the screen highlights nothing."""
+
+    def __init__(self, find: Find | None = None) -> None:
+        self._find = find
+        self._times_over = 0
+
+    def spans(self, text: str, seconds: float = _SECONDS) -> Sequence[Span]:
+        """Find all matches in a displayed text, from left to right, each of whole characters."""
+        if self._find is None or self._times_over == 3:
+            return ()
+        found, is_over = self._find(text, seconds)
+        self._times_over += is_over
+        return found if text.isascii() else _whole_characters(text, found)
+
+    def apply(self, text: str, seconds: float = _SECONDS) -> Content:
+        """Highlight the matches in a displayed text."""
+        content = Content(text)
+        for start, end in self.spans(text, seconds):
+            content = content.stylize(HIGHLIGHT, start, end)
+        return content
+
+
+NO_HIGHLIGHTS = Highlights()
+
+
+@lru_cache(maxsize=4)
+def highlights_of_filter(filter: MemoryFilter) -> Highlights:
+    """Highlights for the text of a filter. Raises UsageError for an invalid pattern."""
+    if not filter.searches_text:
+        return NO_HIGHLIGHTS
+    from zeroclaw_tui.backends.matching import TextSearch
+
+    search = TextSearch(filter)
+    return Highlights(lambda text, seconds: search.spans(text, seconds, _MAX_MATCHES))
+
+
+@lru_cache(maxsize=4)
+def highlights_of_message(message: str) -> Highlights:
+    """Highlights for the whole words of a message, case-insensitive, as in the keyword stage of a recall."""
+    words = dict.fromkeys(map(str.casefold, re.findall(r"\w+", message[:2_000])))
+    if not words:
+        return NO_HIGHLIGHTS
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)", re.IGNORECASE)
+    return Highlights(lambda text, _: ([match.span() for match in islice(pattern.finditer(text), _MAX_MATCHES)], False))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Page:
     """A view with the store's answer so far, except the rows of the list, and sentences about both."""
@@ -365,3 +427,9 @@ class Page:
     @property
     def _pattern_text(self) -> str:
         return "" if self.bad_pattern is None else self.bad_pattern.message.removeprefix("The pattern ").rstrip(".")
+
+
+def _whole_characters(text: str, spans: Sequence[Span]) -> Sequence[Span]:
+    """Extend spans to whole grapheme clusters."""
+    edges = [start for start, _, _ in split_graphemes(text)[0]] + [len(text)]
+    return [(edges[max(0, bisect_right(edges, start) - 1)], edges[bisect_left(edges, end)]) for start, end in spans]

@@ -11,8 +11,7 @@ from support.rmem_file import create_with_contents, vector
 from support.rules import NEWEST, ScoringSettings, Trial, profile_for
 
 from zeroclaw_tui.backends.rmem import RMemMemory
-from zeroclaw_tui.scoring.answer import answer
-from zeroclaw_tui.scoring.decide import can_decide, decide, store_recall
+from zeroclaw_tui.scoring.decide import answer, can_decide, decide, store_recall
 from zeroclaw_tui.testing.contract import MemoryContract, ReadOnlyContract
 
 ARCHIVED, RELATION = "An earlier text of the twin", "Mila sells Honey"

@@ -14,7 +14,7 @@ from support.rules import StoreRecall
 from support.stores import sentences
 
 from zeroclaw_tui.backends.rmem import RMemMemory, keyword_expression
-from zeroclaw_tui.scoring.vectors import plain_cosines
+from zeroclaw_tui.scoring.stages import plain_cosines
 
 BREAD_VECTOR, NOBODYS_VECTOR = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 

@@ -17,9 +17,9 @@ from support.rules import LANDMARKS, profile_for
 from support.small_store import blob, make
 from support.stores import SqliteMemory
 
-from zeroclaw_tui.backends.sqlite.recall import scope_of, search_keywords
 from zeroclaw_tui.backends.sqlite.schema import Schema, schema_sql
-from zeroclaw_tui.scoring.keywords import match_expression
+from zeroclaw_tui.backends.sqlite.search import scope_of, search_keywords
+from zeroclaw_tui.scoring.stages import match_expression
 
 PROFILE = profile_for("0.7.5")
 ZEROCLAWS = """SELECT m.rowid, bm25(memories_fts) AS score FROM memories_fts f JOIN memories m ON m.rowid = f.rowid

@@ -15,7 +15,7 @@ from support.memories import SearchInterrupted
 from support.opened import opened_memory
 from support.recalls import keys
 from support.small_store import add, blob, change, make
-from support.stores import SqliteMemory, cached_vector
+from support.stores import SqliteMemory
 
 EAST = np.array([1, 0], dtype=np.float32)
 ROWS = [
@@ -87,11 +87,11 @@ async def test_cached_vectors_are_found_by_the_hash_of_the_text(path, memory):
     text = "User prefers Rust"
     content_hash = hashlib.sha256(text.encode()).hexdigest()[:16]
     assert content_hash == "f9e90cddae32507e"
-    assert await cached_vector(memory, text) is None
+    assert await memory.cached_vector(text) is None
     change(path, "INSERT INTO embedding_cache VALUES (?, ?, 'then', 'then')", [content_hash, blob(0.6, 0.8)])
-    vector = await cached_vector(memory, text)
+    vector = await memory.cached_vector(text)
     assert vector.tolist() == np.array([0.6, 0.8], dtype=np.float32).tolist()
-    assert await cached_vector(memory, "\ud800") is None
+    assert await memory.cached_vector("\ud800") is None
 
 
 async def test_closing_the_store_ends_searches_and_loading(tmp_path):

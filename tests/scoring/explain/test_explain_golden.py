@@ -36,7 +36,7 @@ from support.test_embedder import embed
 
 from zeroclaw_tui.curation.recall import explain, explained_by, gather_evidence, with_as_of
 from zeroclaw_tui.scoring.explanation import Explanation
-from zeroclaw_tui.scoring.keywords import words
+from zeroclaw_tui.scoring.stages import words
 from zeroclaw_tui.testing.tools import handles_of
 
 RUNS = (

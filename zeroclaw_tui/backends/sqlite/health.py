@@ -41,7 +41,7 @@ def health(connection: sqlite3.Connection, schema: Schema, path: Path) -> Health
         "zeroclaw versions": SCHEMA_VERSIONS[schema.generation],
         "memories": _count(connection, "SELECT count(*) FROM memories"),
     }
-    if schema.has("superseded_by"):
+    if "superseded_by" in schema.columns:
         facts["superseded"] = _count(connection, "SELECT count(superseded_by) FROM memories")
     lengths = connection.execute(_LENGTHS).fetchall()
     embedded = sum(count for _, count in lengths)

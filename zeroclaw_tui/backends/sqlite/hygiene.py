@@ -35,14 +35,14 @@ def _over_budget(
 ) -> Iterator[ExpiredRow]:
     """List the rows over a budget in the order of deletion, until neither their number nor their size is over it."""
     left = "m.category = :category"
-    if schema.has("superseded_by"):
+    if "superseded_by" in schema.columns:
         left = f"{left} AND m.superseded_by IS NULL"
     if category in retention.cutoffs:
         left = f"{left} AND NOT coalesce({_aged(schema, retention, category)}, 0)"
     counted = f"SELECT count(*), coalesce(sum(length(m.content)), 0) FROM memories AS m WHERE {left}"
     values = {"category": category, "cutoff": retention.cutoffs.get(category)}
     rows, characters = connection.execute(counted, values).fetchone()
-    order = _ORDERS[retention.order] if schema.has("importance") else _ORDERS["oldest"]
+    order = _ORDERS[retention.order] if "importance" in schema.columns else _ORDERS["oldest"]
     over = f"{left} AND {_unpinned(schema)} ORDER BY {order}, m.rowid"
     for row, length in _rows(connection, schema, retention, category, over, is_over_budget=True):
         is_over = (budget.rows and rows > budget.rows) or (budget.characters and characters > budget.characters)
@@ -83,4 +83,4 @@ def _date(category: str) -> str:
 
 
 def _unpinned(schema: Schema) -> str:
-    return "m.pinned = 0" if schema.has("pinned") else "1"
+    return "m.pinned = 0" if "pinned" in schema.columns else "1"

@@ -89,16 +89,13 @@ class Schema(NamedTuple):
 
     generation: str
     columns: frozenset[str]
+    """The columns of the memories table, in lower case."""
     tables: frozenset[str]
     has_fts: bool
     has_agents: bool
     has_triggers: bool
     hydrate_made: bool
     read_only_because: str | None = None
-
-    def has(self, column: str) -> bool:
-        """Whether the memories table has this column."""
-        return column in self.columns
 
     @property
     def newest_version(self) -> str:
@@ -190,7 +187,7 @@ def missing_capabilities(schema: Schema) -> dict[str, str]:
     why_not = {
         name: f"This generation of ZeroClaw's schema has no {word}."
         for name, (column, word) in _CAPABILITIES.items()
-        if not schema.has(column)
+        if column not in schema.columns
     }
     if not schema.has_fts:
         why_not["keyword"] = "This database has no keyword index."

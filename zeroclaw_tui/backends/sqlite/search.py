@@ -1,35 +1,71 @@
-"""Recall on a SQLite store exactly as the ZeroClaw version of a profile, including its bugs, without writing."""
+"""Search a SQLite store as the recall of a ZeroClaw version does, including its bugs, without writing."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import T
 from zeroclaw_tui.backends.cancellation import ReadWorkerPool
-from zeroclaw_tui.backends.sqlite import recall
-from zeroclaw_tui.backends.sqlite.recall import Hits
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.select import SqliteSelect
-from zeroclaw_tui.memory.entry import Handle
-from zeroclaw_tui.scoring.evidence import RowTable, StageEvidence
-from zeroclaw_tui.scoring.keywords import lists_recent, words
-from zeroclaw_tui.scoring.profiles import Trial
-from zeroclaw_tui.scoring.vectors import Nearest, QueryVector, VectorIndex
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry, as_text
+from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.scoring.decide import rank
+from zeroclaw_tui.scoring.evidence import (
+    DURABLE,
+    Hit,
+    LikeEvidence,
+    RowTable,
+    ScanOrder,
+    Scope,
+    StageEvidence,
+    supported_request,
+)
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, Trial, profile_for
+from zeroclaw_tui.scoring.stages import (
+    LikeSearch,
+    Nearest,
+    QueryVector,
+    VectorIndex,
+    like_search,
+    lists_recent,
+    match_expression,
+    search_mode,
+    words,
+)
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from zeroclaw_tui.memory.recall import RecallRequest
     from zeroclaw_tui.scoring.neighbours import Near
 
+COUNT_ROWS = "SELECT count(*) FROM memories AS m"
+MATCH = "SELECT rowid, bm25(memories_fts) AS score FROM memories_fts WHERE memories_fts MATCH ?"
+_AMONG = "m.rowid IN (SELECT value FROM json_each(?))"
+_NEWEST_FIRST = "ORDER BY m.updated_at DESC"
+# Select bm25 from the index alone and let SQLite sort, which keeps only the best rows while it scores. FTS5's own
+# `ORDER BY rank` sorts all hits before it returns the first, and a join looks up every hit in the table.
+_JOINED = "memories_fts AS f JOIN memories AS m ON m.rowid = f.rowid"
+_ALL_VECTORS = "SELECT m.rowid, m.embedding FROM memories AS m WHERE m.embedding IS NOT NULL"
+_OF_LENGTH = "FROM memories WHERE typeof(embedding) = 'blob' AND length(embedding) / 4 = ?"
+_HIGHEST_ROWID = "SELECT coalesce(max(rowid), 0) FROM memories"
+"""At least the number of rows; SQLite finds it without a scan."""
+_WHOLE_FROM = 4
+"""If more than one row in this many is a hit, all rows are read in one pass."""
 _PAGE = 256
 _MAX_CACHED_ROWS = 20_000
 """In a larger store, a recall reads only the rows of its hits."""
-_OF_LENGTH = "FROM memories WHERE typeof(embedding) = 'blob' AND length(embedding) / 4 = ?"
+_SWALLOWED = ("SQLITE_ERROR", "SQLITE_CORRUPT_VTAB")
+"""Errors that ZeroClaw ignores, continuing without keyword hits."""
 
 
 class SqliteSearch:
@@ -43,47 +79,41 @@ class SqliteSearch:
     """
 
     def __init__(self, reads: ReadWorkerPool, schema: Schema) -> None:
+        self.schema = schema
+        self.all_rows: RowTable | None = None
+        """The table of all rows, once it was read."""
         self._reads = reads
-        self._schema = schema
+        self._entry_columns, self._entry_from = SqliteSelect(schema).reading("entry")
         self._search_lock = asyncio.Lock()
         self._vector_thread = ThreadPoolExecutor(1)
         """Compares vectors while the thread of the search reads."""
         self._is_first = True
         self._version: int | None = None
-        """The version of the database that the following attributes were read from."""
-        self._all_rows: RowTable | None = None
+        """The version of the database that `all_rows` and the vectors were read from."""
         self._index: VectorIndex | None = None
 
-    async def gather(self, trial: Trial, query_vector: np.ndarray | None, version: int, *, deep: bool) -> StageEvidence:
-        """Gather the hits of every stage and their rows: all with `deep`, else what ZeroClaw's statements return."""
-        mode, is_listing = trial.search_mode, lists_recent(trial.request.query, trial.profile)
+    async def gather(self, trial: Trial, query_vector: np.ndarray | None, version: int) -> StageEvidence:
+        """Gather the hits that ZeroClaw's statements return: at most 2 x the limit for each stage, and their rows.
+
+        The rows that the recall returns have their content.
+        """
+        mode, is_listing = search_mode(trial), lists_recent(trial.request.query, trial.profile)
         vector = None if mode == "bm25" else query_vector
-        scope = recall.scope_of(trial.request, trial.profile, self._schema, None if vector is None else len(vector))
+        requested = scope_of(trial.request, trial.profile, self.schema, None if vector is None else len(vector))
 
-        def read_all(connection: sqlite3.Connection) -> StageEvidence:
-            vectors = Hits.from_pairs()
-            if vector is not None and len(vector):
-                self._is_first = False
-                index = self._current_index(len(vector), connection)
-                vectors = Hits(*index.search(vector, len(index)))
-            evidence = recall.gather_all(scope, vectors, self._all_rows, connection)
-            if len(evidence.rows.handles) == evidence.store_rows:
-                self._all_rows = evidence.rows
-            return replace(evidence, vector_requested=mode != "bm25" and not is_listing)
-
-        def read_limited(connection: sqlite3.Connection) -> StageEvidence:
-            narrowed, keyword, nearest = scope.with_agents(connection), Hits.from_pairs(), None
+        def read(connection: sqlite3.Connection) -> StageEvidence:
+            scope, keyword, nearest = requested.with_agents(connection), Hits.from_pairs(), None
             rows = self._rows_if_few(connection)
             if words(trial.request.query) and not is_listing:
                 if vector is not None and len(vector):
-                    compare = self._comparison(vector, narrowed.stage_limit, narrowed.vector_select(), connection)
+                    compare = self._comparison(vector, scope.stage_limit, scope.vector_select(), connection)
                     nearest = self._vector_thread.submit(compare)
                 if mode != "embedding":
-                    keyword = recall.search_keywords(narrowed, connection)
+                    keyword = search_keywords(scope, connection)
             vectors = Hits.from_pairs() if nearest is None else nearest.result()[0]
-            return recall.gather_limited(narrowed, trial, keyword, vectors, rows, connection)
+            return self._limited_evidence(scope, trial, keyword, vectors, rows, connection)
 
-        return await self._run(read_all if deep else read_limited, version)
+        return await self.run(read, version)
 
     async def near(self, to: Handle | np.ndarray, count: int, version: int) -> Near | None:
         """Find the rows of all agents nearest to a vector, or to the vector of the row with this handle.
@@ -96,38 +126,75 @@ class SqliteSearch:
             query = _vector_of(to, connection) if isinstance(to, Handle) else to
             if query is None or not len(query):
                 return None
-            select = SqliteSelect(self._schema)
-            select.also("m.embedding IS NOT NULL")
-            hits, compared = self._comparison(query, count, select, connection)()
+            hits, compared = self._comparison(query, count, None, connection)()
             pairs = zip(hits.handles.tolist(), hits.scores.tolist(), strict=True)
             return Near([Neighbour(handle, score) for handle, score in pairs], compared)
 
-        return await self._run(find, version)
+        return await self.run(find, version)
 
-    async def _run(self, work: Callable[[sqlite3.Connection], T], version: int) -> T:
+    async def run(self, work: Callable[[sqlite3.Connection], T], version: int) -> T:
         """Run the work in one read transaction, after all earlier searches."""
 
-        def run(connection: sqlite3.Connection) -> T:
+        def read(connection: sqlite3.Connection) -> T:
             if version != self._version:
-                self._version, self._all_rows, self._index = version, None, None
+                self._version, self.all_rows, self._index = version, None, None
             # All statements of the work see the same state of the database.
             connection.execute("BEGIN")
             return work(connection)
 
         async with self._search_lock:
-            return await self._reads.run(run)
+            return await self._reads.run(read)
+
+    def all_vectors(self, query: np.ndarray, connection: sqlite3.Connection) -> Hits:
+        """Find all rows with a cosine above 0."""
+        self._is_first = False
+        index = self._current_index(len(query), connection)
+        return Hits(*index.search(query, len(index)))
+
+    def _limited_evidence(
+        self,
+        scope: SqlScope,
+        trial: Trial,
+        keyword: Hits,
+        vectors: Hits,
+        rows: RowTable | None,
+        connection: sqlite3.Connection,
+    ) -> StageEvidence:
+        """Make the evidence for one recall. The LIKE fall-back is searched only if no other hit is left."""
+        import numpy as np
+
+        recent = np.zeros(0, dtype=np.int64)
+        if lists_recent(scope.request.query, scope.profile):
+            recent = list_newest(connection, scope.recent_select(), scope.recent_limit)
+        rows = rows or rows_of_hits(connection, scope.schema, (keyword.handles, vectors.handles, recent))
+        evidence = stage_evidence(scope, keyword, vectors, rows, recent)
+        contents: dict[Handle, MemoryEntry] = {}
+        # Filled after the ranking: a copy of the evidence would compute its masks again.
+        evidence = replace(evidence, limited_to=(trial.request, trial.profile, search_mode(trial)), contents=contents)
+        ranking = rank(evidence, trial)
+        if ranking.mode == "like":
+            evidence = _with_like(connection, scope, evidence)
+            ranking = rank(evidence, trial)
+        contents.update((entry.handle, entry) for entry in self._read_rows(ranking.handles, connection))
+        return evidence
+
+    def _read_rows(self, rowids: Sequence[int], connection: sqlite3.Connection) -> list[MemoryEntry]:
+        """Read rows with their whole content, in this order; rows that no longer exist are skipped."""
+        statement, entry_from = f"SELECT {self._entry_columns} FROM memories AS m WHERE {_AMONG}", self._entry_from
+        entries = {row[0]: entry_from(row) for row in connection.execute(statement, (json.dumps(rowids),))}
+        return [entries[rowid] for rowid in rowids if rowid in entries]
 
     def _rows_if_few(self, connection: sqlite3.Connection) -> RowTable | None:
         """All rows of a small store, cached from the second search by vector on; otherwise None."""
-        if self._is_first or connection.execute(recall.HIGHEST_ROWID).fetchone() > (_MAX_CACHED_ROWS,):
+        if self._is_first or connection.execute(_HIGHEST_ROWID).fetchone() > (_MAX_CACHED_ROWS,):
             return None
-        self._all_rows = self._all_rows or recall.read_row_table(connection, self._schema)
-        return self._all_rows
+        self.all_rows = self.all_rows or _read_row_table(connection, self.schema)
+        return self.all_rows
 
     def _comparison(
-        self, query: np.ndarray, count: int, select: SqliteSelect, connection: sqlite3.Connection
+        self, query: np.ndarray, count: int, select: SqliteSelect | None, connection: sqlite3.Connection
     ) -> Callable[[], tuple[Hits, int]]:
-        """Read what is needed to find the best rows of a SELECT that have a vector.
+        """Read what is needed to find the best rows of a SELECT of rows with a vector; None selects all of them.
 
         The returned function, which needs no connection, finds them and counts the compared vectors. Rows with equal
         scores keep the order in which SQLite reads them in ZeroClaw's statement.
@@ -135,7 +202,8 @@ class SqliteSearch:
         if self._is_first:
             self._is_first = False
             nearest, compared = Nearest(QueryVector(query), count), 0
-            cursor = connection.execute(select.statement("m.rowid, m.embedding"), select.values)
+            statement = _ALL_VECTORS if select is None else select.statement("m.rowid, m.embedding")
+            cursor = connection.execute(statement, () if select is None else select.values)
             while page := cursor.fetchmany(_PAGE):
                 rowids, vectors = _vectors_of_length(page, len(query))
                 nearest.add(rowids, vectors)
@@ -144,8 +212,7 @@ class SqliteSearch:
         import numpy as np
 
         index, positions = self._current_index(len(query), connection), None
-        # The first condition is that the row has a vector.
-        if len(select.conditions) > 1:
+        if select is not None:
             found = connection.execute(select.statement("m.rowid"), select.values)
             positions = index.positions(np.fromiter((rowid for (rowid,) in found), dtype=np.int64))
         return lambda: (Hits(*index.search(query, count, positions)), len(index))
@@ -163,6 +230,346 @@ class SqliteSearch:
             index.append(*_vectors_of_length(page, dimensions))
         self._index = index
         return index
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlScope(Scope):
+    """The part of a request that this database and this profile support."""
+
+    schema: Schema
+    dimensions: int | None = None
+    """The length of the query's vector."""
+
+    def with_agents(self, connection: sqlite3.Connection) -> SqlScope:
+        """Add the ids of the request's agents and the number of rows, if the request names agents."""
+        if self.request.agents is None:
+            return self
+        known = {alias: agent for agent, alias in _aliases(connection, self.schema).items()}
+        # For an unknown alias ZeroClaw generates an id, which no row has.
+        ids = tuple(known.get(alias, alias) for alias in self.request.agents)
+        return replace(self, agent_ids=ids, store_rows=connection.execute(COUNT_ROWS).fetchone()[0])
+
+    def keyword_select(self) -> SqliteSelect | None:
+        """Select the rows that the FTS statement may match; None for all rows, as before 0.8.4."""
+        session = self.request.session_id if self.vector_live else None
+        if not self.profile.filters_in_sql or (session is None and self.agent_ids is None):
+            return None
+        select = SqliteSelect(self.schema)
+        self._add_session(select, session, durable=True)
+        self._add_agents(select)
+        return select
+
+    def vector_select(self) -> SqliteSelect | None:
+        """Select the rows that the vector stage scans; None for all rows that have a vector."""
+        is_in_sql, session = self.profile.filters_in_sql, self.request.session_id
+        if session is None and not (is_in_sql and self.agent_ids is not None):
+            return None
+        select = SqliteSelect(self.schema)
+        select.also("m.embedding IS NOT NULL")
+        self._add_session(select, session, durable=is_in_sql)
+        if is_in_sql:
+            self._add_agents(select)
+        return select
+
+    def recent_select(self) -> SqliteSelect:
+        """Select the rows that the list of the newest may return, of all agents."""
+        select = SqliteSelect(self.schema)
+        self._add_not_superseded(select)
+        self._add_session(select, self.request.session_id, durable=False)
+        self._add_times(select)
+        return select
+
+    def like_select(self, search: LikeSearch) -> SqliteSelect:
+        """Select the rows that the LIKE fall-back may return; the filter by session comes afterwards."""
+        select = SqliteSelect(self.schema)
+        self._add_not_superseded(select)
+        # 0.5.5 and 0.5.6 lack parentheses, so that a time bound restricts only the last word.
+        has_brackets = self.profile.hides_superseded or not self.profile.has_time_bounds
+        any_word = _any_word(select, search, search.patterns)
+        select.also(f"({any_word})" if has_brackets else any_word)
+        self._add_times(select)
+        if self.profile.filters_in_sql:
+            self._add_agents(select)
+        return select
+
+    def _add_not_superseded(self, select: SqliteSelect) -> None:
+        if self.profile.hides_superseded and "superseded_by" in self.schema.columns:
+            select.also("m.superseded_by IS NULL")
+
+    def _add_session(self, select: SqliteSelect, session: str | None, *, durable: bool) -> None:
+        if session is None:
+            return
+        if "session_id" not in self.schema.columns:
+            select.also("FALSE")
+            return
+        of_session = f"m.session_id = {select.place(session)}"
+        if durable:
+            of_session = f"({of_session} OR (m.session_id IS NULL AND {select.one_of('m.category', DURABLE)}))"
+        select.also(of_session)
+
+    def _add_times(self, select: SqliteSelect) -> None:
+        for compared, bound in ((">=", self.request.since), ("<=", self.request.until)):
+            if bound is not None:
+                select.also(f"m.created_at {compared} {select.place(bound)}")
+
+    def _add_agents(self, select: SqliteSelect) -> None:
+        if self.agent_ids is not None:
+            select.also(select.one_of("m.agent_id", self.agent_ids))
+
+
+def scope_of(request: RecallRequest, profile: ScoringProfile, schema: Schema, dimensions: int | None) -> SqlScope:
+    """Make the scope of a request and the length of its vector. Empty `agents` means all agents."""
+    supported, _ = supported_request(request, profile, has_agents="agent_id" in schema.columns)
+    return SqlScope(supported, profile, dimensions is not None, schema=schema, dimensions=dimensions)
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The hits of one stage, best first: handles, int64, with -bm25 or cosines, float32; and notes for users."""
+
+    handles: np.ndarray
+    scores: np.ndarray
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def from_pairs(cls, pairs: Sequence[Hit] = (), notes: tuple[str, ...] = ()) -> Hits:
+        """Convert pairs to arrays."""
+        import numpy as np
+
+        handles = np.array([handle for handle, _ in pairs], dtype=np.int64)
+        return cls(handles, np.array([score for _, score in pairs], dtype=np.float64).astype(np.float32), notes)
+
+
+def search_keywords(scope: SqlScope, connection: sqlite3.Connection) -> Hits:
+    """Find the best rows by keywords. If FTS5 rejects the query, return no hits and a note, as ZeroClaw ignores it."""
+    expression, found = match_expression(scope.request.query, scope.profile), None
+    with ignoring_fts_errors(scope) as notes:
+        select = scope.keyword_select()
+        if select is None:
+            found = _best_of_index(expression, scope.stage_limit, connection)
+        if found is None:
+            select = select or SqliteSelect(scope.schema)
+            select.source = _JOINED
+            select.also(f"memories_fts MATCH {select.place(expression)}")
+            limit = select.place(scope.stage_limit)
+            statement = select.statement("m.rowid, bm25(memories_fts) AS score", f"ORDER BY score LIMIT {limit}")
+            found = connection.execute(statement, select.values).fetchall()
+    return Hits.from_pairs([(rowid, -score) for rowid, score in found or ()], tuple(notes))
+
+
+def _best_of_index(expression: str, limit: int, connection: sqlite3.Connection) -> Sequence[Hit] | None:
+    """Find the best rows with the index alone; None if the table lacks one of them, which must not take a place."""
+    found = connection.execute(f"{MATCH} ORDER BY score LIMIT ?", (expression, limit)).fetchall()
+    rowids = json.dumps([rowid for rowid, _ in found])
+    (count,) = connection.execute(f"{COUNT_ROWS} WHERE {_AMONG}", (rowids,)).fetchone()
+    return found if count == len(found) else None
+
+
+@contextmanager
+def ignoring_fts_errors(scope: SqlScope) -> Iterator[list[str]]:
+    """Ignore an error of FTS5, as ZeroClaw does, and add a note to the yielded list."""
+    notes: list[str] = []
+    try:
+        yield notes
+    except sqlite3.DatabaseError as error:
+        if not scope.schema.has_fts:
+            notes.append("The table memories_fts is missing, so only the LIKE fallback finds words.")
+        elif error.sqlite_errorname in _SWALLOWED:
+            reason = one_line(str(error))
+            notes.append(f"FTS5 refuses this query ({reason}); ZeroClaw continues without keyword hits.")
+        else:
+            raise
+
+
+def stage_evidence(scope: SqlScope, keyword: Hits, vectors: Hits, rows: RowTable, recent: np.ndarray) -> StageEvidence:
+    """Make evidence of the hits of both stages whose rows exist."""
+    has_row, vector_has_row = (_are_among(hits.handles, rows.handles) for hits in (keyword, vectors))
+    return StageEvidence(
+        query=scope.request.query,
+        expression=match_expression(scope.request.query, scope.profile),
+        keyword_handles=keyword.handles[has_row],
+        keyword_scores=keyword.scores[has_row],
+        vector_handles=vectors.handles[vector_has_row],
+        vector_scores=vectors.scores[vector_has_row],
+        like=recent[:0],
+        recent=recent,
+        rows=rows,
+        store_rows=scope.store_rows,
+        vector_live=scope.vector_live,
+        has_sessions="session_id" in scope.schema.columns,
+        dimensions=scope.dimensions,
+        keyword_notes=keyword.notes,
+        has_agents="agent_id" in scope.schema.columns,
+    )
+
+
+def _with_like(connection: sqlite3.Connection, scope: SqlScope, evidence: StageEvidence) -> StageEvidence:
+    """Replace the hits, all of which were filtered out, by the rows that the LIKE fall-back finds."""
+    nothing = Hits.from_pairs()
+    like, facts = search_like(connection, scope)
+    return replace(
+        evidence,
+        keyword_handles=nothing.handles,
+        keyword_scores=nothing.scores,
+        vector_handles=nothing.handles,
+        vector_scores=nothing.scores,
+        like=like,
+        rows=rows_of_hits(connection, scope.schema, (like,)),
+        like_facts=facts,
+    )
+
+
+def list_newest(connection: sqlite3.Connection, select: SqliteSelect, limit: int) -> np.ndarray:
+    """Find the first rowids by `updated_at`, as text, descending; a limit of -1 means no limit."""
+    import numpy as np
+
+    statement = select.statement("m.rowid", f"{_NEWEST_FIRST} LIMIT {select.place(limit)}")
+    return np.fromiter((rowid for (rowid,) in connection.execute(statement, select.values)), dtype=np.int64)
+
+
+def search_like(connection: sqlite3.Connection, scope: SqlScope) -> tuple[np.ndarray, LikeEvidence | None]:
+    """Find the rows that contain a word, newest first, and the facts that the fall-back decides by."""
+    import numpy as np
+
+    search, schema = like_search(scope.request.query, scope.profile), scope.schema
+    if search is None:
+        return np.zeros(0, dtype=np.int64), None
+    has_many = len(search.patterns) > 1
+    select = SqliteSelect(schema)
+    select.also(f"({_any_word(select, search, search.patterns)})")
+    early = f"({_any_word(select, search, search.patterns[:-1])})" if has_many else "0"
+    accepted = "0"
+    if search.has_prefix_word:
+        accepted = "replay_accepts(m.key, m.content)"
+        connection.create_function(
+            "replay_accepts", 2, lambda key, content: search.accepts(as_text(key), as_text(content)), deterministic=True
+        )
+    statement = select.statement(f"m.rowid, m.updated_at, {early}, {accepted}", _NEWEST_FIRST)
+    # Arrays: a tuple for each of many hits would make the collector of the whole process stop to look at them.
+    handles, moments, are_early, are_accepted = array("q"), array("q"), bytearray(), bytearray()
+    last: Any = None
+    for rowid, updated, is_early, is_accepted in () if search.fails else connection.execute(statement, select.values):
+        moments.append(moments[-1] + (updated != last) if moments else 0)
+        last = updated
+        handles.append(rowid)
+        are_early.append(bool(is_early))
+        are_accepted.append(bool(is_accepted))
+    facts = LikeEvidence(
+        search.patterns,
+        np.array(moments, dtype=np.int64),
+        np.frombuffer(are_accepted, dtype=bool) if search.has_prefix_word else None,
+        np.frombuffer(are_early, dtype=bool) if has_many else None,
+        _like_order(connection, scope, search),
+    )
+    return np.array(handles, dtype=np.int64), facts
+
+
+def _like_order(connection: sqlite3.Connection, scope: SqlScope, search: LikeSearch) -> ScanOrder:
+    """The order in which SQLite reads the rows of the fall-back's statement for some agents."""
+    if "agent_id" not in scope.schema.columns:
+        return "stored"
+    request = replace(scope.request, session_id=None, since=None, until=None)
+    of_agents = replace(scope, request=request, profile=profile_for(NEWEST), agent_ids=("agent",))
+    return order_of(connection, of_agents.like_select(search))
+
+
+def _any_word(select: SqliteSelect, search: LikeSearch, patterns: Sequence[str]) -> str:
+    """Write the condition that a row contains one of the words."""
+    escape = r" ESCAPE '\'" if search.escapes else ""
+    places = map(select.place, patterns)
+    return " OR ".join(f"(m.content LIKE {place}{escape} OR m.key LIKE {place}{escape})" for place in places)
+
+
+def _are_among(handles: np.ndarray, ascending: np.ndarray) -> np.ndarray:
+    """Whether each handle is among the others. np.unique would import numpy.ma, half the cost of NumPy itself."""
+    import numpy as np
+
+    places = np.searchsorted(ascending, handles)
+    are_there: np.ndarray = places < len(ascending)
+    are_there[are_there] = ascending[places[are_there]] == handles[are_there]
+    return are_there
+
+
+def rows_of_hits(connection: sqlite3.Connection, schema: Schema, hits: Sequence[np.ndarray]) -> RowTable:
+    """Read the row table of these hits, or of all rows if that is faster."""
+    import numpy as np
+
+    found = np.sort(np.concatenate(hits))
+    handles = found[np.diff(found, prepend=found[:1] - 1) != 0]
+    (highest,) = connection.execute(_HIGHEST_ROWID).fetchone()
+    return _read_row_table(connection, schema, None if 0 < highest <= len(handles) * _WHOLE_FROM else handles)
+
+
+def _read_row_table(connection: sqlite3.Connection, schema: Schema, handles: np.ndarray | None = None) -> RowTable:
+    """Read the row table of these rows, or of all."""
+    import numpy as np
+
+    names = ("id", "created_at", "session_id", "category", "agent_id", "namespace", "superseded_by")
+    columns = ", ".join(["m.rowid", *(f"m.{name}" if name in schema.columns else "NULL" for name in names)])
+    statement, aliases = f"SELECT {columns} FROM memories AS m", _aliases(connection, schema)
+    if handles is not None:
+        rowids = json.dumps(handles.tolist())
+        return _table(connection.execute(f"{statement} WHERE {_AMONG} ORDER BY m.rowid", (rowids,)), aliases)
+    rows = _table(connection.execute(f"{statement} ORDER BY m.rowid"), aliases)
+    # The index on the ids is already in this order.
+    by_id = connection.execute("SELECT rowid FROM memories ORDER BY id")
+    ordered = np.fromiter((rowid for (rowid,) in by_id), dtype=np.int64)
+    ranks = np.empty(len(ordered), dtype=np.int64)
+    ranks[np.searchsorted(rows.handles, ordered)] = np.arange(len(ordered))
+    return rows._replace(id_ranks=ranks)
+
+
+def _table(rows: Iterable[Sequence[Any]], aliases: dict[str, str]) -> RowTable:
+    import numpy as np
+
+    handles, superseded = array("q"), bytearray()
+    ids: list[str] = []
+    created: list[str] = []
+    columns: list[tuple[dict[Any, int], array[int]]] = [({}, array("i")) for _ in range(4)]
+    """For sessions, categories, owners and namespaces: a code for each name, and the codes of the rows."""
+    for handle, memory_id, moment, *texts, newer in rows:
+        handles.append(handle)
+        ids.append(as_text(memory_id))
+        created.append(as_text(moment))
+        superseded.append(newer is not None)
+        for text, (numbers, codes) in zip(texts, columns, strict=True):
+            codes.append(-1 if text is None else numbers.setdefault(text, len(numbers)))
+    sessions, categories, owners, namespaces = ([as_text(name) for name in numbers] for numbers, _ in columns)
+    codes_of = [np.array(codes, dtype=np.int32) for _, codes in columns]
+    return RowTable(
+        np.array(handles, dtype=np.int64),
+        ids,
+        created,
+        codes_of[0],
+        codes_of[1],
+        codes_of[2],
+        codes_of[3],
+        np.frombuffer(superseded, dtype=bool),
+        sessions=sessions,
+        categories=categories,
+        agents=[aliases.get(owner, owner) for owner in owners],
+        namespaces=namespaces,
+        agent_ids=owners,
+        agents_by_alias={alias: agent for agent, alias in aliases.items()},
+    )
+
+
+def _aliases(connection: sqlite3.Connection, schema: Schema) -> dict[str, str]:
+    """Read the agents' aliases by id."""
+    if not schema.has_agents:
+        return {}
+    return {as_text(agent): as_text(alias) for agent, alias in connection.execute("SELECT id, alias FROM agents")}
+
+
+def order_of(connection: sqlite3.Connection, select: SqliteSelect | None) -> ScanOrder:
+    """The order in which SQLite reads the rows of a SELECT; None selects all rows."""
+    if select is None:
+        return "stored"
+    statement = f"EXPLAIN QUERY PLAN {select.statement('m.rowid')}"
+    plan = " ".join(as_text(row[3]) for row in connection.execute(statement, select.values))
+    if "agent_id=?" in plan:
+        return "agent"
+    return "session" if "MULTI-INDEX OR" in plan else "stored"
 
 
 def _vectors_of_length(rows: Sequence[tuple[int, bytes]], dimensions: int) -> tuple[np.ndarray, np.ndarray]:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.matching import TextSearch, has_patterns, plain_text
 from zeroclaw_tui.backends.sql.select import SORTED_CHARACTERS, Select, first_value
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.files.database import bind
-from zeroclaw_tui.memory.entry import EXCERPT, MemoryEntry, as_text
+from zeroclaw_tui.memory.entry import EXCERPT, MemoryEntry, as_text, entry_from_record
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import EVERYTHING, MemoryFilter, Query, Sort, SortField
 
@@ -25,6 +26,7 @@ _ENTRY = (
     "importance", "superseded_by", "kind", "pinned", "agent", "embedding_dimensions", "tenant_id",
 )  # fmt: skip
 """The select list for a memory; its handle is the rowid."""
+_state_columns = itemgetter(*map(_ENTRY.index, ("updated_at", "size", "superseded_by")))
 # octet_length() does not read the value, but exists only from SQLite 3.43 on.
 _SIZE = "octet_length({})" if sqlite3.sqlite_version_info >= (3, 43) else "length(CAST({} AS BLOB))"
 _MATCHES = "matches_pattern"
@@ -57,20 +59,20 @@ class SqliteSelect(Select):
     def column(self, name: str) -> str | None:
         if name == "handle":
             return "m.rowid"
-        return f"m.{name}" if self.schema.has(name) else None
+        return f"m.{name}" if name in self.schema.columns else None
 
     def reading(self, read: str) -> tuple[str, Callable[[Any], Any]]:
         match read:
             case "handle":
                 return "m.rowid", first_value
             case "version":
-                return self._list("NULL"), partial(_entry_from, is_version=True)
+                return self._list("NULL"), _version_from
             case "excerpt":
                 # Bytes, because substr() of a text ends at a NUL. A character has at most four bytes.
                 content = f"substr(CAST(m.content AS BLOB), 1, {4 * EXCERPT + 1})"
-                return self._list(content), lambda record: _entry_from(record).excerpt()
+                return self._list(content), lambda record: entry_from_record(_ENTRY, record).excerpt()
             case _:
-                return self._list("m.content"), _entry_from
+                return self._list("m.content"), partial(entry_from_record, _ENTRY)
 
     def _list(self, content: str) -> str:
         """The select list for a memory, with NULL for missing columns; the vector itself is never read."""
@@ -167,17 +169,8 @@ def _time_keys(column: str) -> tuple[str, str]:
     return (moment_of(column), f"coalesce({column}, '')")
 
 
-def _entry_from(record: Sequence[Any], *, is_version: bool = False) -> MemoryEntry:
-    columns = dict(zip(_ENTRY, record, strict=False))
-    agent, size = columns["agent"], columns["size"] or 0
-    return MemoryEntry.from_columns(
-        as_text(columns["id"]),
-        columns,
-        handle=columns["handle"],
-        agent=None if agent is None else as_text(agent),
-        size=size,
-        state=_state(columns["updated_at"], size, columns["superseded_by"]) if is_version else "",
-    )
+def _version_from(record: Sequence[Any]) -> MemoryEntry:
+    return entry_from_record(_ENTRY, record, state=_state(*_state_columns(record)))
 
 
 def state_of(row: Row) -> str:
@@ -186,9 +179,9 @@ def state_of(row: Row) -> str:
     return _state(entry.updated_at, entry.size, entry.superseded_by)
 
 
-def _state(updated: object, size: int, superseded: object) -> str:
+def _state(updated: object, size: int | None, superseded: object) -> str:
     """Make the state: every write of ZeroClaw changes `updated_at`, except superseding, which only sets its column."""
-    state = f"{as_text(updated)} {size}"
+    state = f"{as_text(updated)} {size or 0}"
     return state if superseded is None else f"{state} {as_text(superseded)}"
 
 

@@ -261,7 +261,11 @@ class SqliteMemory(SqlMemory):
     async def search(self, trial: Trial, vector: np.ndarray | None = None, *, deep: bool = False) -> Evidence:
         """Gather the hits of the keyword, vector and LIKE stages: all, or limited like ZeroClaw's statements."""
         search, version = await self._current_search()
-        return await search.gather(trial, vector, version, deep=deep)
+        if deep:
+            from zeroclaw_tui.backends.sqlite.deep_search import gather_all
+
+            return await gather_all(search, trial, vector, version)
+        return await search.gather(trial, vector, version)
 
     async def near(self, to: MemoryEntry | np.ndarray | str, limit: int) -> Near | None:
         if isinstance(to, str):

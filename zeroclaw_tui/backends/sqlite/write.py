@@ -68,9 +68,9 @@ class SqliteWriter(TableWriter):
         self.zero = zero
         self.why_not = missing_capabilities(schema)
         self.has_agents = schema.has_agents
-        self.usual = {name: value for name, value in USUAL.items() if schema.has(name)}
+        self.usual = {name: value for name, value in USUAL.items() if name in schema.columns}
         # ZeroClaw resets nothing before 0.8.0.
-        self.reset = self.usual | {name: None for name in RESET if schema.has(name)} if schema.has_agents else {}
+        self.reset = self.usual | {name: None for name in RESET if name in schema.columns} if schema.has_agents else {}
         self._rows_read = 0
         """The number of rows in the transaction, from which the size of the next batch is computed."""
         self._connection: sqlite3.Connection | None = None

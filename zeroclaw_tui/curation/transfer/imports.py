@@ -24,7 +24,7 @@ from zeroclaw_tui.memory.change import OnConflict, ProgressCallback, Row
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.secret_text import find_secret_kinds, masked
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, shell_word
-from zeroclaw_tui.scoring.scanner import THREATS, scan_all
+from zeroclaw_tui.scoring.injection import THREATS, scan_all
 
 _KEY_CELLS, _FORMAT_CELLS, _LONGEST_FILE, _KEYS_NAMED = 60, 40, 400, 4
 _BATCH_CHARACTERS = 8_000_000

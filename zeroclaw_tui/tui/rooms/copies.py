@@ -16,9 +16,9 @@ from zeroclaw_tui.curation.traces.matcher import TextMatcher
 from zeroclaw_tui.curation.traces.search import TextPlace
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.text import counted, with_tilde
+from zeroclaw_tui.memory.text import NO_VALUE, counted, with_tilde
 from zeroclaw_tui.tui.dialogs import Field, Form, Page, typed_confirmation, with_progress, yes_or_no
-from zeroclaw_tui.tui.format import NO_VALUE, safe_line
+from zeroclaw_tui.tui.format import safe_line
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.table_list import MARKED
 

@@ -28,8 +28,8 @@ from zeroclaw_tui.memory.text import cut, display_text, one_line
 from zeroclaw_tui.tui.dialogs import DIALOG_CSS, Answer, Dialog, Question, difference_content, yes_or_no
 from zeroclaw_tui.tui.external import NOTHING_CHANGED, Edited, edit_text
 from zeroclaw_tui.tui.themes import MUTED
-from zeroclaw_tui.tui.widgets.lines import GrowingText
-from zeroclaw_tui.tui.widgets.text_fields import ContentArea, LineInput, OneOf, can_edit_in_line, field_values
+from zeroclaw_tui.tui.widgets.lines import GrowingText, LineInput, can_edit_in_line
+from zeroclaw_tui.tui.widgets.text_fields import ContentArea, OneOf, field_values
 
 _KEY_CELLS = 48
 FIELDS = {

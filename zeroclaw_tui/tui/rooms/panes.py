@@ -13,19 +13,28 @@ from typing import Any
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
 from textual.reactive import var
-from textual.worker import get_current_worker
+from textual.worker import Worker, get_current_worker
 
 from zeroclaw_tui.backends.lookup import count_facets, count_matching, versions_at, whole_entry
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, UsageError
+from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted, UsageError
 from zeroclaw_tui.memory.query import EXCERPTS, HANDLES, Query
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.commands import Palette, warn
-from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, highlights_of_filter, highlights_of_message
 from zeroclaw_tui.tui.store_room import StoreRoom
-from zeroclaw_tui.tui.view import ORDERS, Mode, Pace, Page, View, order_text
+from zeroclaw_tui.tui.view import (
+    NO_HIGHLIGHTS,
+    ORDERS,
+    Mode,
+    Pace,
+    Page,
+    View,
+    highlights_of_filter,
+    highlights_of_message,
+    order_text,
+)
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList, FilterValues
 from zeroclaw_tui.tui.widgets.lines import Banner, Empty, FactLine, SearchBar, StatusBar, StoreFacts, location_text
@@ -56,6 +65,8 @@ class MemoriesRoom(StoreRoom):
         self._is_loading = True
         self._has_recalled = self._has_searched = False
         self._version: int | None = None
+        self._why_no_vectors: str | None = None
+        """The fact that the line about the store already shows."""
         self.rows = MemoryList(id="list")
         self.detail = MemoryDetail(id="detail")
         self._facet_list = FacetList(id="facets")
@@ -106,16 +117,17 @@ class MemoriesRoom(StoreRoom):
 
     # Display
 
-    def watch_page(self) -> None:
+    def watch_page(self, before: Page, page: Page) -> None:
         """Update all panes except the rows of the list, which their loaders show."""
-        view, page, rows = self.view, self.page, self.rows
-        self._facet_list.show(page.counts, page.other_counts, view)
+        view, rows, line = page.view, self.rows, self.query_one(FactLine)
+        if page.counts is not before.counts or view.selected != before.view.selected:
+            self._facet_list.show(page.counts, page.other_counts, view)
+            line.facts = page.facts
         rows.border_title = view.title
         has_agents = page.counts is not None and len(page.counts.by.get("agent", ())) > 1
         rows.set_look(view.sort, page.now, has_agents, page.highlights)
         self.detail.now = page.now
-        line = self.query_one(FactLine)
-        line.facts, line.chips, line.order = page.facts, view.chips, order_text(view.sort)
+        line.chips, line.order = view.chips, order_text(view.sort)
         self._search_bar.show_mode(view.mode, ("enter to recall",) if self._waits_for_enter else page.search_facts)
         self._show_status()
         banner = self.query_one(Banner)
@@ -155,8 +167,7 @@ class MemoriesRoom(StoreRoom):
         has_memories = self.page.counts is not None and self.page.counts.total
         hint = FIRST_HINT if has_memories and not self._has_searched else ""
         facts = self.page.status(len(self.rows.marked), hint)
-        # The line about the store already says why there are no vectors.
-        self.query_one(StatusBar).say(*(fact for fact in facts if fact != self.library.why_no_vectors))
+        self.query_one(StatusBar).say(*(fact for fact in facts if fact != self._why_no_vectors))
 
     def _show_empty(self) -> None:
         """Say why there are no rows."""
@@ -174,6 +185,7 @@ class MemoriesRoom(StoreRoom):
         """Show the store and its scoring."""
         self.app.sub_title = location_text(self.library)
         self.query_one(StoreFacts).show(self.library)
+        self._why_no_vectors = self.library.why_no_vectors
 
     def stop_loading(self) -> None:
         """Stop all queries to the store."""
@@ -386,7 +398,18 @@ class MemoriesRoom(StoreRoom):
     # Loading
 
     def _load(self, group: str, work: Callable[..., Awaitable[None]], *args: object, exclusive: bool = True) -> None:
-        self.run_background(group, work, *args, exclusive=exclusive, failed=self._show_failure)
+        """Run a query in the background; a failure is shown in the banner."""
+
+        async def run() -> None:
+            try:
+                await work(*args)
+            except SearchInterrupted:
+                # A newer query interrupted this one, or the store is being closed.
+                return
+            except InspectorError as error:
+                self._show_failure(error)
+
+        _: Worker[None] = self.run_worker(run, group=group, exclusive=exclusive)
 
     def _show_failure(self, error: InspectorError) -> None:
         """Show a failure in the banner, except an invalid pattern, which may be half typed."""
@@ -436,7 +459,7 @@ class MemoriesRoom(StoreRoom):
             # The first recall of a big store shows keyword results before all vectors are read.
             is_big = self.page.counts is not None and self.page.counts.total > 20_000
             keywords_first = is_big and not self._has_recalled and library.memory.about.rule is None
-            steps = recall_steps(library, library.trial(request), keywords_first=keywords_first)
+            steps = recall_steps(library, request, keywords_first=keywords_first)
         async with aclosing(steps):
             async for result in steps:
                 if get_current_worker().is_cancelled:
@@ -464,7 +487,9 @@ class MemoriesRoom(StoreRoom):
         """Describe the awaited vector step: the request for the query's vector, or the comparison."""
         if not recall.awaits_vector:
             return ""
-        if self.library.waits_for(recall.request.query):
+        from zeroclaw_tui.curation.recall import requests_vector
+
+        if requests_vector(self.library, recall.request.query):
             return f"getting the query vector from {one_line(self.library.embedding_host)} …"
         return "comparing the vectors …"
 
@@ -542,7 +567,8 @@ class MemoriesRoom(StoreRoom):
             self.call_later(self.reload_view)
 
     def _request(self, view: View, now: datetime) -> RecallRequest:
-        return view.request(now, self.library.config, self.library.memory.about.recall_limit)
+        own_rule = self.library.memory.about.rule
+        return view.request(now, self.library.config, None if own_rule is None else own_rule.limit)
 
     def _since(self, started: float) -> float:
         return (self.pace.stopwatch() - started) * 1000

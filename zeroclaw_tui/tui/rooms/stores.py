@@ -11,10 +11,10 @@ from textual.content import Content
 from zeroclaw_tui.backends.factory import backend_info
 from zeroclaw_tui.curation.config_choice import Candidate, StoreStatus
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.text import counted
+from zeroclaw_tui.memory.text import NO_VALUE, counted
 from zeroclaw_tui.tui.commands import Command, Room, common_commands, inform, store_options
 from zeroclaw_tui.tui.dialogs import ask_path, yes_or_no
-from zeroclaw_tui.tui.format import NO_VALUE, shorten_path
+from zeroclaw_tui.tui.format import shorten_path
 from zeroclaw_tui.tui.rooms.listing import Listing
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.transfer import clean, copy_to

@@ -17,7 +17,7 @@ from textual.widgets.option_list import Option
 
 from zeroclaw_tui.memory.query import NO_DATE
 from zeroclaw_tui.memory.statistics import Counts
-from zeroclaw_tui.tui.format import fit
+from zeroclaw_tui.memory.text import fit
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
 from zeroclaw_tui.tui.view import PARTS, Part, View, value_text
 
@@ -78,10 +78,8 @@ class FacetList(OptionList):
 
     def show(self, facets: Counts | None, others: Mapping[Part, Counts], view: View) -> None:
         """Show counts; `others` has the counts of a part with selected values without its own filter."""
-        before = (self._facets, self._others, self.view.selected)
         self._facets, self._others, self.view = facets, others, view
-        if before != (facets, others, view.selected):
-            self._rebuild()
+        self._rebuild()
 
     def on_focus(self) -> None:
         if self.highlighted is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -15,15 +16,16 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.timer import Timer
 from textual.visual import VisualType
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line, with_tilde
+from zeroclaw_tui.memory.hidden_text import hidden_runs
+from zeroclaw_tui.memory.text import WHITE_SPACE, counted, display_text, fit, mask_secrets, one_line, with_tilde
 from zeroclaw_tui.tui.commands import ClickedLine
-from zeroclaw_tui.tui.format import fit, safe_text
+from zeroclaw_tui.tui.format import safe_text
 from zeroclaw_tui.tui.themes import ACCENT, HIGHLIGHT, MUTED, STRONG, STRONG_ACCENT, WARNING, clickable
 from zeroclaw_tui.tui.view import Chip, Mode
-from zeroclaw_tui.tui.widgets.text_fields import LineInput
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -36,6 +38,8 @@ _PLACEHOLDERS = {
 }
 DOT = " · "
 _TAB_GAP = "   "
+_LINE_ENDS = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
+_BLANKS = frozenset(WHITE_SPACE)
 
 
 class GrowingText(Static):
@@ -58,6 +62,25 @@ class GrowingText(Static):
         if layout and self._layout_required:
             self._layout_updates += 1
         return super().refresh(*regions, layout=layout, **options)
+
+
+class LineInput(Input):
+    """Edits a single-line text. Control and hidden characters cannot be typed or pasted into it."""
+
+    def __init__(self, value: str = "", *, id: str | None = None, placeholder: str = "") -> None:
+        self._stored = value
+        self._shown_text = value if can_edit_in_line(value) else one_line(value)
+        super().__init__(self._shown_text, compact=True, placeholder=placeholder, id=id)
+
+    @property
+    def text(self) -> str:
+        """The value of the field: the original value until it is changed."""
+        return self._stored if self.value == self._shown_text else self.value
+
+    def replace(self, text: str, start: int, end: int) -> None:
+        """Replace a part without control and hidden characters."""
+        before = self.value[max(0, start - 1) : start]
+        super().replace(" ".join(re.split("[\n\t]", visible_text(self, text, before))), start, end)
 
 
 class PromptLine(Horizontal):
@@ -374,3 +397,36 @@ def _parts_text(library: Library) -> str:
     if alone is not None:
         return f"{alone}: search_mode is {settings.search_mode}"
     return f"hybrid {settings.vector_weight:g} / {settings.keyword_weight:g}"
+
+
+def why_not_here(text: str) -> str | None:
+    """Say why a text cannot be edited on the screen; None if the screen shows it exactly as it is stored."""
+    # Each key press would be slow.
+    if len(text) > 200_000:
+        return f"{len(text):,} characters are too many to edit here."
+    lines = text.replace("\r\n", "\n")
+    # The editor would change mixed line endings.
+    shown = text if {"\r", "\n"} & {*text.replace("\r\n", "")} else lines
+    return None if display_text(shown) == shown else "This content has control or hidden characters."
+
+
+def can_edit_in_line(text: str) -> bool:
+    """Whether a text fits in a LineInput and looks exactly as it is stored."""
+    return not {"\t", "\n"} & {*text} and why_not_here(text) is None
+
+
+def visible_text(field: Widget, typed: str, before: str) -> str:
+    """Remove characters that cannot be shown from typed text; `before` is the character in front, for joiners.
+
+    All line ends become line feeds.
+    """
+    text = _LINE_ENDS.sub("\n", typed)
+    if display_text(before + text) == before + text:
+        return text
+    hidden = {index - len(before) for run in hidden_runs(before + text) for index in range(run.start, run.end)}
+    # A control character is displayed as another character.
+    hidden |= {index for index, char in enumerate(text) if len(display_text(char)) == 1 and display_text(char) != char}
+    allowed = "".join(char for index, char in enumerate(text) if index not in hidden or char in _BLANKS)
+    if allowed != text:
+        field.notify("Removed control and hidden characters. Use $EDITOR to type them.", severity="warning")
+    return allowed

@@ -15,22 +15,12 @@ from textual.message import Message
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, Sort, SortField
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
-from zeroclaw_tui.memory.text import distinct_numbers, one_line, size_shown
-from zeroclaw_tui.tui.format import (
-    ELLIPSIS,
-    NO_HIGHLIGHTS,
-    NO_VALUE,
-    Highlights,
-    bar,
-    fit,
-    highlights_of_message,
-    relative_age,
-    score_text,
-    wrap,
-)
+from zeroclaw_tui.memory.text import NO_VALUE, bar, distinct_numbers, fit, one_line, score_text, size_shown
+from zeroclaw_tui.scoring.injection import compared_score
+from zeroclaw_tui.tui.format import ELLIPSIS, relative_age
 from zeroclaw_tui.tui.themes import Look
-from zeroclaw_tui.tui.view import NO_MOMENT
-from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, TableList, cut_key, position
+from zeroclaw_tui.tui.view import NO_HIGHLIGHTS, NO_MOMENT, Highlights, highlights_of_message
+from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, TableList, cut_key, position, wrap
 
 ListedRow: TypeAlias = "MemoryEntry | RankedRow | None"
 """A memory of a listing, None until it is loaded; or a result of a recall."""
@@ -389,7 +379,7 @@ def is_from_lucid(result: ScoredEntry | None) -> bool:
 
 def why_not_injected(result: ScoredEntry) -> str:
     """Why a result is not injected, in a few words."""
-    return one_line(result.not_injected_because or "not injected").rstrip(".")
+    return "not injected" if result.stop is None else one_line(result.stop.words).rstrip(".")
 
 
 def threshold_line(results: Sequence[ScoredEntry], threshold: float) -> int | None:
@@ -446,7 +436,7 @@ def _final(threshold: float, row: RankedRow) -> Content | str:
     result = row.result
     if is_from_lucid(result):
         return "◇ lucid"
-    compared = result.compared_score
+    compared = compared_score(result)
     shown = score_text(compared)
     before = "" if shown == score_text(result.score) else f"{score_text(result.score)} → "
     if compared is not None and compared < threshold and shown == score_text(threshold):
@@ -455,7 +445,7 @@ def _final(threshold: float, row: RankedRow) -> Content | str:
 
 
 def _reaches(result: ScoredEntry, threshold: float) -> bool:
-    score = result.compared_score
+    score = compared_score(result)
     return result.injected or score is None or score >= threshold
 
 

@@ -21,8 +21,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
-from zeroclaw_tui.memory.text import cut, display_text, mask_secrets, one_line
-from zeroclaw_tui.tui.format import fit, last_cells, wrap
+from zeroclaw_tui.memory.text import cut, display_text, fit, mask_secrets, one_line
+from zeroclaw_tui.tui.format import last_cells
 from zeroclaw_tui.tui.themes import LOOKS, Look
 
 Row = TypeVar("Row")
@@ -44,6 +44,11 @@ def position(keys: Sequence[Any], wanted: Any, near: int) -> int | None:
         return keys.index(wanted)
     except ValueError:
         return None
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Wrap a text into lines of at most `width` cells, at blanks if possible."""
+    return [line.plain for line in Content(text).wrap(max(2, width))]
 
 
 def cut_key(key: str, cells: int) -> str:

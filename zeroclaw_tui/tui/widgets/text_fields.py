@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -13,32 +12,14 @@ from textual.events import Click
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
-from textual.widgets import Input, TextArea
+from textual.widgets import TextArea
 from textual.widgets.text_area import Edit
 
-from zeroclaw_tui.memory.hidden_text import hidden_runs
-from zeroclaw_tui.memory.text import WHITE_SPACE, display_text, one_line
+from zeroclaw_tui.memory.text import display_text
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
+from zeroclaw_tui.tui.widgets.lines import LineInput, visible_text, why_not_here
 
 _EXCERPT = 600
-_LINE_ENDS = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
-_BLANKS = frozenset(WHITE_SPACE)
-
-
-def why_not_here(text: str) -> str | None:
-    """Say why a text cannot be edited on the screen; None if the screen shows it exactly as it is stored."""
-    # Each key press would be slow.
-    if len(text) > 200_000:
-        return f"{len(text):,} characters are too many to edit here."
-    lines = text.replace("\r\n", "\n")
-    # The editor would change mixed line endings.
-    shown = text if {"\r", "\n"} & {*text.replace("\r\n", "")} else lines
-    return None if display_text(shown) == shown else "This content has control or hidden characters."
-
-
-def can_edit_in_line(text: str) -> bool:
-    """Whether a text fits in a LineInput and looks exactly as it is stored."""
-    return not {"\t", "\n"} & {*text} and why_not_here(text) is None
 
 
 class ContentArea(TextArea):
@@ -88,27 +69,8 @@ class ContentArea(TextArea):
         """Apply an edit without control and hidden characters."""
         row, column = min(edit.from_location, edit.to_location)
         before = self.document.get_line(row)[max(0, column - 1) : column]
-        edit.text = _visible(self, _LINE_ENDS.sub("\n", edit.text), before)
+        edit.text = visible_text(self, edit.text, before)
         return super().edit(edit)
-
-
-class LineInput(Input):
-    """Edits a single-line text. Control and hidden characters cannot be typed or pasted into it."""
-
-    def __init__(self, value: str = "", *, id: str | None = None, placeholder: str = "") -> None:
-        self._stored = value
-        self._shown_text = value if can_edit_in_line(value) else one_line(value)
-        super().__init__(self._shown_text, compact=True, placeholder=placeholder, id=id)
-
-    @property
-    def text(self) -> str:
-        """The value of the field: the original value until it is changed."""
-        return self._stored if self.value == self._shown_text else self.value
-
-    def replace(self, text: str, start: int, end: int) -> None:
-        """Replace a part without control and hidden characters."""
-        line = " ".join(re.split("[\n\t]", _LINE_ENDS.sub("\n", text)))
-        super().replace(_visible(self, line, self.value[max(0, start - 1) : start]), start, end)
 
 
 class OneOf(Widget, can_focus=True):
@@ -151,16 +113,3 @@ def field_values(form: Widget) -> dict[str, str]:
     """The values of a form, by the ids of its fields."""
     typed = {line.id or "": line.text for line in form.query(LineInput)}
     return typed | {choice.id or "": choice.value for choice in form.query(OneOf)}
-
-
-def _visible(field: Widget, text: str, before: str) -> str:
-    """Remove characters that cannot be shown from typed text; `before` is the character in front, for joiners."""
-    if display_text(before + text) == before + text:
-        return text
-    hidden = {index - len(before) for run in hidden_runs(before + text) for index in range(run.start, run.end)}
-    # A control character is displayed as another character.
-    hidden |= {index for index, char in enumerate(text) if len(display_text(char)) == 1 and display_text(char) != char}
-    allowed = "".join(char for index, char in enumerate(text) if index not in hidden or char in _BLANKS)
-    if allowed != text:
-        field.notify("Removed control and hidden characters. Use $EDITOR to type them.", severity="warning")
-    return allowed

@@ -27,10 +27,10 @@ from zeroclaw_tui.curation.outcome import Outcome, PurgePlan
 from zeroclaw_tui.memory.change import RowVersion
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.secret_text import masked
-from zeroclaw_tui.memory.text import counted, one_line, size_shown
+from zeroclaw_tui.memory.text import counted, fit, one_line, size_shown
 from zeroclaw_tui.tui.commands import Command, changing, mark_commands, warn
 from zeroclaw_tui.tui.dialogs import Dialog, confirmation
-from zeroclaw_tui.tui.format import fit, relative_age, safe_line
+from zeroclaw_tui.tui.format import relative_age, safe_line
 from zeroclaw_tui.tui.rooms.listing import UpkeepTab
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, origin_parts, with_text

@@ -27,7 +27,7 @@ from zeroclaw_tui.scoring.what_if import Comparison
 from zeroclaw_tui.tui.commands import Command, changing, common_commands, inform, say_after, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, choice, choose_profile, review_question
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import safe_text, wrap
+from zeroclaw_tui.tui.format import safe_text
 from zeroclaw_tui.tui.rooms.browser import why_dimmed
 from zeroclaw_tui.tui.rooms.listing import Loaded
 from zeroclaw_tui.tui.rooms.why.answers import (
@@ -56,7 +56,7 @@ from zeroclaw_tui.tui.widgets.lines import (
     TitleLine,
 )
 from zeroclaw_tui.tui.widgets.memory_list import RankedRow, threshold_text
-from zeroclaw_tui.tui.widgets.table_list import Column, TableList
+from zeroclaw_tui.tui.widgets.table_list import Column, TableList, wrap
 
 WHY_COMMANDS = (
     # With priority they run before the next key is handled, so that fast typing reaches the right widget.
@@ -130,7 +130,7 @@ class WhyRoom(Loaded, StoreRoom):
         """The memory to explain; None until one is chosen."""
         self.request = replace(request, as_of=clock().isoformat())
         base = with_as_of(library.trial(self.request))
-        self.tried = TriedSettings(base, base, turn_limit(library.config, base.profile, "library", request.agents))
+        self.tried = TriedSettings(base, base, turn_limit(library, base.profile, "library", request.agents))
         """The recall with the current and with the modified settings."""
         self._store_state = 0
         """Incremented whenever the store may have changed."""

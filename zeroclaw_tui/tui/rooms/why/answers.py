@@ -13,11 +13,11 @@ from zeroclaw_tui.curation.trial_settings import RULES, TrialSetting, TriedSetti
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import are, counted
+from zeroclaw_tui.memory.text import are, counted, fit
 from zeroclaw_tui.scoring.explanation import Explanation, Look
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.what_if import Comparison, compare
-from zeroclaw_tui.tui.format import fit, safe_line
+from zeroclaw_tui.tui.format import safe_line
 from zeroclaw_tui.tui.themes import LOOKS, MUTED, STRONG, STRONG_ACCENT
 from zeroclaw_tui.tui.view import EmptyMessage
 from zeroclaw_tui.tui.widgets.memory_list import RankedRow, ranked_columns, ranked_rows

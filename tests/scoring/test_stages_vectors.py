@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from zeroclaw_tui.scoring.vectors import Nearest, QueryVector, VectorIndex
+from zeroclaw_tui.scoring.stages import Nearest, QueryVector, VectorIndex
 
 VALUES = st.one_of(st.floats(-2, 2, width=32), st.floats(width=32), st.sampled_from([0.0, 1e-30, 1e30, -1e20]))
 

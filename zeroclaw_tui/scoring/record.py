@@ -1,21 +1,19 @@
-"""The results of a decided recall with their contents, and a record of what each stage did with a memory."""
+"""The record of what each stage of a recall did with one memory, for its explanation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import ScoredEntry, Stop
 from zeroclaw_tui.scoring.decide import (
     LIKE_SCORE,
-    Decision,
+    Answer,
     FusedRanking,
     StoreRanking,
-    own_ranking,
     passes_scanner,
-    store_request,
 )
 from zeroclaw_tui.scoring.evidence import (
     DEFAULT_NAMESPACE,
@@ -28,9 +26,9 @@ from zeroclaw_tui.scoring.evidence import (
     is_within_bounds,
     word_shares,
 )
-from zeroclaw_tui.scoring.injection import in_prompt_order, judge, pool_size
-from zeroclaw_tui.scoring.profiles import OwnRule, ScoringProfile, Trial
-from zeroclaw_tui.scoring.scanner import scan
+from zeroclaw_tui.scoring.injection import compared_score, in_prompt_order, judge, scan
+from zeroclaw_tui.scoring.profiles import OwnRule, Trial
+from zeroclaw_tui.scoring.stages import search_mode, session_scopes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,98 +46,6 @@ memory before it, or below the limit after the rerank stage. "recall": ZeroClaw'
 """
 FAILS_WITHOUT_VECTOR = "ZeroClaw's own recall fails without the message's vector, so the agent gets nothing."
 NoVector = Literal["no query vector", "mode", "no embedding", "other length", "not above 0", "out of scope"]
-
-
-class Answer(NamedTuple):
-    """The answer of a recall: `results` in the order of recall, and memories `withheld` from the agent, both judged."""
-
-    decision: Decision
-    results: tuple[ScoredEntry, ...]
-    withheld: tuple[ScoredEntry, ...]
-    mode: str
-    scale: str
-
-    def record(self, entry: MemoryEntry, store: StoreFacts) -> Record:
-        """Record what each stage did with a memory of the store, recalled or not; `entry` has its full content.
-
-        With several session scopes, the record is for the one that recalls it, or else for its own session.
-        """
-        trial = self.decision.trial
-        judged = next((each for each in (*self.results, *self.withheld) if is_same(each.entry, entry)), None)
-        scopes = trial.request.scopes
-        own_scope = scopes.index(entry.session_id) if entry.session_id in scopes else 0
-        ranking = self.decision.rankings[own_scope if judged is None else judged.scope]
-        evidence = ranking if isinstance(ranking, OwnEvidence) else ranking.evidence
-        record = Record(entry, self, store, ranking, word_shares(evidence, entry, trial.request.query), judged=judged)
-        if isinstance(ranking, OwnEvidence):
-            _follow_own_rule(record, ranking)
-        else:
-            _follow_stages(record, ranking)
-        injected = in_prompt_order(self.results) if record.program is None else self.results
-        record.injected = len(injected)
-        if judged is not None:
-            record.rank = judged.rank
-            record.stopped_at = None if judged.stop is None else judged.stop.stage
-            record.place = injected.index(judged) + 1 if judged in injected else None
-        elif record.program is None:
-            score = record.fused_score
-            if record.path == "like":
-                score = None if record.like_rank is None else LIKE_SCORE
-            kind = scan(entry.content, trial.settings.threat_scan) if passes_scanner(trial) else None
-            record.judged_alone = judge([ScoredEntry(entry, 1, score, withheld=kind)], trial)[0]
-        if store.recall_fails:
-            record.stopped_at, record.place, record.injected = "recall", None, 0
-        return record
-
-
-def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
-    """Build the results and the withheld memories, and judge them for injection.
-
-    `rows` are the wanted rows with their full content; rows that no longer exist are left out.
-    """
-    trial = decision.trial
-    remaining: list[ScoredEntry] = []
-    withheld: list[ScoredEntry] = []
-    for scope, ranking in enumerate(decision.rankings):
-        if isinstance(ranking, OwnEvidence):
-            found = own_ranking(ranking, store_request(trial).limit, trial.request.created_until)
-        else:
-            found = ranking.results(rows)
-        for entries, of_scope in zip((remaining, withheld), _split_by_scanner(found, trial), strict=True):
-            entries += [scored._replace(scope=scope) for scored in of_scope]
-    if len(decision.rankings) > 1:
-        remaining, withheld = _join_scopes(remaining, trial.profile), _join_scopes(withheld, trial.profile)
-    first = decision.rankings[0]
-    if isinstance(first, OwnEvidence) and first.program is not None:
-        return Answer(decision, tuple(remaining), tuple(withheld), first.mode, first.scale)
-    return Answer(decision, judge(remaining, trial), judge(withheld, trial), first.mode, first.scale)
-
-
-def _split_by_scanner(found: Sequence[ScoredEntry], trial: Trial) -> tuple[list[ScoredEntry], list[ScoredEntry]]:
-    """Split the recall of one scope: memories for the agent with new ranks, and memories withheld by store or scanner.
-
-    Withheld memories keep their rank in the store. For the layer "store" nothing is withheld.
-    """
-    if trial.request.layer == "store":
-        return list(found), []
-    is_scanned, most = passes_scanner(trial), pool_size(trial)
-    remaining: list[ScoredEntry] = []
-    withheld: list[ScoredEntry] = []
-    for scored in found:
-        kind = scored.withheld or (scan(scored.entry.content, trial.settings.threat_scan) if is_scanned else None)
-        if kind is not None:
-            withheld.append(scored._replace(withheld=kind))
-        elif not is_scanned or len(remaining) < most:
-            remaining.append(scored._replace(rank=len(remaining) + 1))
-    return remaining, withheld
-
-
-def _join_scopes(entries: Sequence[ScoredEntry], profile: ScoringProfile) -> list[ScoredEntry]:
-    """Join the recalls of several scopes in order; from 0.8.3 on each memory once."""
-    first: dict[object, ScoredEntry] = {}
-    for at, scored in enumerate(entries):
-        first.setdefault(scored.entry.handle if profile.joins_scopes else at, scored)
-    return [scored._replace(rank=rank) for rank, scored in enumerate(first.values(), 1)]
 
 
 def is_same(one: MemoryEntry, other: MemoryEntry) -> bool:
@@ -275,7 +181,7 @@ class Record:
     @property
     def compared_score(self) -> float | None:
         """The score that is compared with the threshold, whether or not the memory gets that far."""
-        return None if self.candidate is None else self.candidate.compared_score
+        return None if self.candidate is None else compared_score(self.candidate)
 
     @property
     def has_decayed(self) -> bool:
@@ -301,6 +207,39 @@ class Record:
         }
 
 
+def record_of(answer: Answer, entry: MemoryEntry, store: StoreFacts) -> Record:
+    """Record what each stage did with a memory of the store, recalled or not; `entry` has its full content.
+
+    With several session scopes, the record is for the one that recalls it, or else for its own session.
+    """
+    trial = answer.decision.trial
+    judged = next((each for each in (*answer.results, *answer.withheld) if is_same(each.entry, entry)), None)
+    scopes = session_scopes(trial.request)
+    own_scope = scopes.index(entry.session_id) if entry.session_id in scopes else 0
+    ranking = answer.decision.rankings[own_scope if judged is None else judged.scope]
+    evidence = ranking if isinstance(ranking, OwnEvidence) else ranking.evidence
+    record = Record(entry, answer, store, ranking, word_shares(evidence, entry, trial.request.query), judged=judged)
+    if isinstance(ranking, OwnEvidence):
+        _follow_own_rule(record, ranking)
+    else:
+        _follow_stages(record, ranking)
+    injected = in_prompt_order(answer.results) if record.program is None else answer.results
+    record.injected = len(injected)
+    if judged is not None:
+        record.rank = judged.rank
+        record.stopped_at = None if judged.stop is None else judged.stop.stage
+        record.place = injected.index(judged) + 1 if judged in injected else None
+    elif record.program is None:
+        score = record.fused_score
+        if record.path == "like":
+            score = None if record.like_rank is None else LIKE_SCORE
+        kind = scan(entry.content, trial.settings.threat_scan) if passes_scanner(trial) else None
+        record.judged_alone = judge([ScoredEntry(entry, 1, score, withheld=kind)], trial)[0]
+    if store.recall_fails:
+        record.stopped_at, record.place, record.injected = "recall", None, 0
+    return record
+
+
 def _follow_own_rule(record: Record, evidence: OwnEvidence) -> None:
     """Record the path through a recall by a backend's own rule, up to its answer."""
     at = next((at for at, scored in enumerate(evidence.entries) if is_same(scored.entry, record.entry)), None)
@@ -319,7 +258,7 @@ def _own_filters(entry: MemoryEntry, trial: Trial, store: StoreFacts) -> Iterato
     if not is_within_bounds(entry, request) and rule.reads_times and profile.has_time_bounds:
         yield "time"
     has_sessions = entry.session_id is not None or store.has_sessions
-    is_of_session = None in request.scopes or entry.session_id in request.scopes
+    is_of_session = None in session_scopes(request) or entry.session_id in session_scopes(request)
     crosses = profile.durable_rows_cross_sessions and rule.crosses_sessions and is_durable(entry)
     if has_sessions and not is_of_session and not crosses:
         yield "session"
@@ -386,7 +325,7 @@ def _stop(ranking: StoreRanking, record: Record) -> StageName:
 
 def _no_vector(evidence: StageEvidence, trial: Trial, entry: MemoryEntry) -> NoVector:
     """Find the reason why a memory has no vector score."""
-    if trial.search_mode == "bm25":
+    if search_mode(trial) == "bm25":
         return "mode"
     if not evidence.vector_live:
         return "no query vector"

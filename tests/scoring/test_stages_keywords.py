@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rules import LANDMARKS, ScoringProfile, profile_for
 
-from zeroclaw_tui.scoring.keywords import like_search, lists_recent, match_expression, words
+from zeroclaw_tui.scoring.stages import like_search, lists_recent, match_expression, words
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=60)
 OLD, NEW = profile_for("0.7.4"), profile_for("0.7.5")

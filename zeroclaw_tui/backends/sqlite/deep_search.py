@@ -1,0 +1,124 @@
+"""Gather all evidence for a query from a SQLite store, without any limits, to explain a recall or to replay it."""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from zeroclaw_tui.backends.sqlite.search import (
+    COUNT_ROWS,
+    MATCH,
+    Hits,
+    SqliteSearch,
+    SqlScope,
+    ignoring_fts_errors,
+    list_newest,
+    order_of,
+    rows_of_hits,
+    scope_of,
+    search_like,
+    stage_evidence,
+)
+from zeroclaw_tui.backends.sqlite.select import SqliteSelect
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.evidence import ScanOrder, StageEvidence
+from zeroclaw_tui.scoring.profiles import NEWEST, Trial, profile_for
+from zeroclaw_tui.scoring.stages import lists_recent, match_expression, search_mode, word_expressions, words
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Score = tuple["np.ndarray", "np.ndarray"]
+
+
+async def gather_all(
+    search: SqliteSearch, trial: Trial, query_vector: np.ndarray | None, version: int
+) -> StageEvidence:
+    """Gather all hits of every stage, of all agents and sessions, and their rows."""
+    mode, is_listing = search_mode(trial), lists_recent(trial.request.query, trial.profile)
+    vector = None if mode == "bm25" else query_vector
+    scope = scope_of(trial.request, trial.profile, search.schema, None if vector is None else len(vector))
+
+    def read(connection: sqlite3.Connection) -> StageEvidence:
+        vectors = Hits.from_pairs()
+        if vector is not None and len(vector):
+            vectors = search.all_vectors(vector, connection)
+        evidence = _evidence(search, scope, vectors, connection)
+        if len(evidence.rows.handles) == evidence.store_rows:
+            search.all_rows = evidence.rows
+        return replace(evidence, vector_requested=mode != "bm25" and not is_listing)
+
+    return await search.run(read, version)
+
+
+def _evidence(search: SqliteSearch, scope: SqlScope, vectors: Hits, connection: sqlite3.Connection) -> StageEvidence:
+    import numpy as np
+
+    nothing = np.zeros(0, dtype=np.int64)
+    keyword, word_hits = _search_all_keywords(scope, connection), _search_each_word(scope, connection)
+    is_listing = words(scope.request.query) in ([], ["*"])
+    recent = list_newest(connection, SqliteSelect(scope.schema), -1) if is_listing else nothing
+    like, like_facts = search_like(connection, scope)
+    (store_rows,) = connection.execute(COUNT_ROWS).fetchone()
+    rows = search.all_rows or rows_of_hits(connection, scope.schema, (keyword.handles, vectors.handles, like, recent))
+    durable_order, agent_order = _scan_orders(connection, scope)
+    return replace(
+        stage_evidence(replace(scope, store_rows=store_rows), keyword, vectors, rows, recent),
+        like=like,
+        like_facts=like_facts,
+        durable_order=durable_order,
+        agent_order=agent_order,
+        word_hits=word_hits,
+    )
+
+
+def _search_all_keywords(scope: SqlScope, connection: sqlite3.Connection) -> Hits:
+    """Find all keyword hits of FTS5, of all agents, including rows that exist only in the index."""
+    import numpy as np
+
+    with ignoring_fts_errors(scope) as notes:
+        expression = match_expression(scope.request.query, scope.profile)
+        rowids, scores = _all_hits(connection, expression)
+        # FTS5 returns rows by rowid, and equal scores stay in that order in ZeroClaw's statement.
+        order = np.argsort(-scores, kind="stable")
+        return Hits(rowids[order], scores[order].astype(np.float32))
+    return Hits.from_pairs(notes=tuple(notes))
+
+
+def _search_each_word(scope: SqlScope, connection: sqlite3.Connection) -> dict[str, Score | None] | None:
+    """Find the hits of each word alone: bm25 is a sum over the words of a query, each with its own weight."""
+    if not scope.schema.has_fts:
+        return None
+    found: dict[str, Score | None] = {}
+    for word, expression in word_expressions(scope.request.query, scope.profile).items():
+        found[word] = None
+        with ignoring_fts_errors(scope):
+            found[word] = _all_hits(connection, expression)
+    return found
+
+
+def _all_hits(connection: sqlite3.Connection, expression: str) -> Score:
+    """Find all rowids, int64, ascending, with -bm25, float64. Raises sqlite3.Error if FTS5 rejects the expression."""
+    import numpy as np
+
+    # Arrays: a tuple for each of many hits would make the collector of the whole process stop to look at them.
+    rowids, scores = array("q"), array("d")
+    for rowid, score in connection.execute(MATCH, (expression,)):
+        rowids.append(rowid)
+        scores.append(score)
+    return np.array(rowids, dtype=np.int64), -np.array(scores, dtype=np.float64)
+
+
+def _scan_orders(connection: sqlite3.Connection, scope: SqlScope) -> tuple[ScanOrder, ScanOrder]:
+    """SQLite's orders of the rows in ZeroClaw's vector statement from 0.8.4 on: for a session, and for agents."""
+    if "session_id" not in scope.schema.columns:
+        return "stored", "stored"
+    request = RecallRequest(scope.request.query, session_id="session")
+    of_session = replace(scope, request=request, profile=profile_for(NEWEST), agent_ids=None)
+    of_agents = replace(of_session, agent_ids=("agent",))
+    return (
+        order_of(connection, of_session.vector_select()),
+        order_of(connection, of_agents.vector_select()) if "agent_id" in scope.schema.columns else "stored",
+    )
