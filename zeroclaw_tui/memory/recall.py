@@ -56,8 +56,8 @@ class RecallRequest:
 class Stop(NamedTuple):
     """The reason why a recalled memory is not in the prompt.
 
-    `words` is the reason as shown by commands and inspector; for the stage "recall", in which nothing is injected at
-    all, a whole sentence. `rule` is the finding of the scanner, or the rule within the stages "skip", "rerank" and "cap".
+    `words` is the reason as shown to users; for the stage "recall", in which nothing is injected at all, a sentence.
+    `rule` is the finding of the scanner, or the rule within the stages "skip", "rerank" and "cap".
     """
 
     stage: Literal["recall", "scanner", "limit", "rerank", "threshold", "skip", "cap"]

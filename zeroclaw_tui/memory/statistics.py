@@ -41,8 +41,3 @@ class Counts(NamedTuple):
     def superseded(self) -> int:
         """The number of superseded memories."""
         return sum(self.by.get("superseded", {}).values())
-
-    @property
-    def not_embedded(self) -> int:
-        """The number of memories without a vector; 0 for a store without vectors."""
-        return self.total - sum(self.by["embedded"].values()) if "embedded" in self.by else 0

@@ -102,7 +102,7 @@ def _judged(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, 
         if scored.withheld:
             stop: Stop | None = Stop("scanner", f"withheld: {scored.withheld}", scored.withheld)
         elif trial.profile.joins_scopes and key in keys:
-            stop = _skip("same key as one before")
+            stop = Stop("skip", "skipped: same key as one before", "same key as one before")
         elif not reranks(trial):
             stop = _below_threshold(scored, trial)
         elif len(keys) >= pool_size(trial):
@@ -252,15 +252,12 @@ def _rerank(judged: list[ScoredEntry], eligible: Sequence[int], stops: list[Stop
             continue
         place += 1
         if place > limit:
-            stops[at] = _rerank_stop(f"rank {place:,} of the reranked, and only the first {limit:,} pass")
+            rule = f"rank {place:,} of the reranked, and only the first {limit:,} pass"
+            stops[at] = Stop("rerank", f"rerank: {rule}", rule)
             continue
         judged[at] = judged[at]._replace(place=place)
         order.append(at)
     return order
-
-
-def _rerank_stop(rule: str) -> Stop:
-    return Stop("rerank", f"rerank: {rule}", rule)
 
 
 def _drop_duplicates(judged: Sequence[ScoredEntry], order: Sequence[int], stops: list[Stop | None]) -> list[int]:
@@ -272,7 +269,8 @@ def _drop_duplicates(judged: Sequence[ScoredEntry], order: Sequence[int], stops:
         text = " ".join(_words_of(judged[at].entry)).translate(_ASCII_LOWER)
         earlier = seen.setdefault(text, at)
         if earlier != at:
-            stops[at] = _rerank_stop(f"the same text as {judged[earlier].entry.key}")
+            rule = f"the same text as {judged[earlier].entry.key}"
+            stops[at] = Stop("rerank", f"rerank: {rule}", rule)
             continue
         words = text.split(" ")
         # A single word counts as a pair.
@@ -283,8 +281,8 @@ def _drop_duplicates(judged: Sequence[ScoredEntry], order: Sequence[int], stops:
             remaining.append(at)
             different.append((at, pairs))
         else:
-            words_alike = f"nearly the text of {judged[found[0]].entry.key} ({found[1]:.2f} alike)"
-            stops[at] = _rerank_stop(words_alike)
+            rule = f"nearly the text of {judged[found[0]].entry.key} ({found[1]:.2f} alike)"
+            stops[at] = Stop("rerank", f"rerank: {rule}", rule)
     return remaining
 
 
@@ -381,11 +379,7 @@ def skip_rules(entry: MemoryEntry, trial: Trial) -> Iterator[Stop]:
         (profile.skips_tool_results and "<tool_result" in content, "tool result"),
         (is_too_long, f"longer than {MAX_CHARACTERS:,} characters"),
     )
-    yield from (_skip(rule) for applies, rule in skips if applies)
-
-
-def _skip(rule: str) -> Stop:
-    return Stop("skip", f"skipped: {rule}", rule)
+    yield from (Stop("skip", f"skipped: {rule}", rule) for applies, rule in skips if applies)
 
 
 def _saved_as(key: str, name: str) -> bool:

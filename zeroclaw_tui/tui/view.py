@@ -341,8 +341,9 @@ class Page:
         facts = [counted(counts.total)]
         if counts.superseded and self.view.superseded is Superseded.HIDE:
             facts.append(f"{counts.superseded:,} superseded hidden")
-        if counts.not_embedded and counts.not_embedded < counts.total:
-            facts.append(f"{counts.not_embedded:,} not embedded")
+        embedded = sum(counts.by.get("embedded", {}).values())
+        if 0 < embedded < counts.total:
+            facts.append(f"{counts.total - embedded:,} not embedded")
         return tuple(facts)
 
     @property

@@ -129,7 +129,8 @@ def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit):
             assert now is not None
             ages = Counter(age_group(moment(entry.timestamp), now) for entry in expected)
             assert {name: count for name, count in facets.by["age"].items() if count} == ages
-            assert facets.not_embedded == sum(entry.embedding_dimensions is None for entry in expected)
+            embedded = sum(facets.by["embedded"].values())
+            assert embedded == sum(entry.embedding_dimensions is not None for entry in expected)
             with_superseded = [entry for entry in every if matches(entry, filter.replace(superseded=Superseded.SHOW))]
             assert facets.superseded == sum(entry.superseded_by is not None for entry in with_superseded)
 

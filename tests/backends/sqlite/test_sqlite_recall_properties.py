@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.questions import RecallRequest
 from support.recalls import recalled
-from support.rules import LANDMARKS, profile_for
+from support.rules import LANDMARKS, ScoringSettings, Trial, profile_for
 from support.small_store import blob, make
 from support.stores import SqliteMemory
 
@@ -46,7 +46,7 @@ def test_keyword_hits_and_ties_equal_those_of_the_join(rows, deleted, query, cou
         )
         connection.execute("DROP TRIGGER memories_ad")
         connection.executemany("DELETE FROM memories WHERE rowid = ?", [(rowid,) for rowid in deleted])
-        scope = scope_of(RecallRequest(query, count), PROFILE, SCHEMA, None)
+        scope = scope_of(Trial(RecallRequest(query, count), PROFILE, ScoringSettings()), None, SCHEMA)
         found = search_keywords(scope, connection)
         joined = connection.execute(ZEROCLAWS, (match_expression(query, PROFILE), 2 * count)).fetchall()
         hits = list(zip(found.handles.tolist(), found.scores.tolist(), strict=True))

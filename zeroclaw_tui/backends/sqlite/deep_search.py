@@ -37,41 +37,33 @@ async def gather_all(
     search: SqliteSearch, trial: Trial, query_vector: np.ndarray | None, version: int
 ) -> StageEvidence:
     """Gather all hits of every stage, of all agents and sessions, and their rows."""
-    mode, is_listing = search_mode(trial), lists_recent(trial.request.query, trial.profile)
-    vector = None if mode == "bm25" else query_vector
-    scope = scope_of(trial.request, trial.profile, search.schema, None if vector is None else len(vector))
-
-    def read(connection: sqlite3.Connection) -> StageEvidence:
-        vectors = Hits.from_pairs()
-        if vector is not None and len(vector):
-            vectors = search.all_vectors(vector, connection)
-        evidence = _evidence(search, scope, vectors, connection)
-        if len(evidence.rows.handles) == evidence.store_rows:
-            search.all_rows = evidence.rows
-        return replace(evidence, vector_requested=mode != "bm25" and not is_listing)
-
-    return await search.run(read, version)
-
-
-def _evidence(search: SqliteSearch, scope: SqlScope, vectors: Hits, connection: sqlite3.Connection) -> StageEvidence:
     import numpy as np
 
-    nothing = np.zeros(0, dtype=np.int64)
-    keyword, word_hits = _search_all_keywords(scope, connection), _search_each_word(scope, connection)
-    is_listing = words(scope.request.query) in ([], ["*"])
-    recent = list_newest(connection, SqliteSelect(scope.schema), -1) if is_listing else nothing
-    like, like_facts = search_like(connection, scope)
-    (store_rows,) = connection.execute(COUNT_ROWS).fetchone()
-    rows = search.all_rows or rows_of_hits(connection, scope.schema, (keyword.handles, vectors.handles, like, recent))
-    durable_order, agent_order = _scan_orders(connection, scope)
-    return replace(
-        stage_evidence(replace(scope, store_rows=store_rows), keyword, vectors, rows, recent),
-        like=like,
-        like_facts=like_facts,
-        durable_order=durable_order,
-        agent_order=agent_order,
-        word_hits=word_hits,
-    )
+    scope, query = scope_of(trial, query_vector, search.schema), trial.request.query
+
+    def read(connection: sqlite3.Connection) -> StageEvidence:
+        keyword, vectors = _search_all_keywords(scope, connection), search.all_vectors(scope.vector, connection)
+        recent = np.zeros(0, dtype=np.int64)
+        if words(query) in ([], ["*"]):
+            recent = list_newest(connection, SqliteSelect(scope.schema), -1)
+        like, like_facts = search_like(connection, scope)
+        (store_rows,) = connection.execute(COUNT_ROWS).fetchone()
+        hits = (keyword.handles, vectors.handles, like, recent)
+        rows = search.all_rows or rows_of_hits(connection, scope.schema, hits)
+        if len(rows.handles) == store_rows:
+            search.all_rows = rows
+        durable_order, agent_order = _scan_orders(connection, scope)
+        return replace(
+            stage_evidence(replace(scope, store_rows=store_rows), (keyword, vectors), rows, recent),
+            like=like,
+            like_facts=like_facts,
+            durable_order=durable_order,
+            agent_order=agent_order,
+            word_hits=_search_each_word(scope, connection),
+            vector_requested=search_mode(trial) != "bm25" and not lists_recent(query, trial.profile),
+        )
+
+    return await search.run(read, version)
 
 
 def _search_all_keywords(scope: SqlScope, connection: sqlite3.Connection) -> Hits:

@@ -29,7 +29,7 @@ from zeroclaw_tui.scoring.evidence import (
     StageEvidence,
     supported_request,
 )
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, Trial, profile_for
+from zeroclaw_tui.scoring.profiles import NEWEST, Trial, profile_for
 from zeroclaw_tui.scoring.stages import (
     LikeSearch,
     Nearest,
@@ -45,7 +45,6 @@ from zeroclaw_tui.scoring.stages import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from zeroclaw_tui.memory.recall import RecallRequest
     from zeroclaw_tui.scoring.neighbours import Near
 
 COUNT_ROWS = "SELECT count(*) FROM memories AS m"
@@ -97,21 +96,19 @@ class SqliteSearch:
 
         The rows that the recall returns have their content.
         """
-        mode, is_listing = search_mode(trial), lists_recent(trial.request.query, trial.profile)
-        vector = None if mode == "bm25" else query_vector
-        requested = scope_of(trial.request, trial.profile, self.schema, None if vector is None else len(vector))
+        requested = scope_of(trial, query_vector, self.schema)
 
         def read(connection: sqlite3.Connection) -> StageEvidence:
             scope, keyword, nearest = requested.with_agents(connection), Hits.from_pairs(), None
             rows = self._rows_if_few(connection)
-            if words(trial.request.query) and not is_listing:
-                if vector is not None and len(vector):
-                    compare = self._comparison(vector, scope.stage_limit, scope.vector_select(), connection)
+            if words(trial.request.query) and not lists_recent(trial.request.query, trial.profile):
+                if scope.vector is not None and len(scope.vector):
+                    compare = self._comparison(scope.vector, scope.stage_limit, scope.vector_select(), connection)
                     nearest = self._vector_thread.submit(compare)
-                if mode != "embedding":
+                if search_mode(trial) != "embedding":
                     keyword = search_keywords(scope, connection)
             vectors = Hits.from_pairs() if nearest is None else nearest.result()[0]
-            return self._limited_evidence(scope, trial, keyword, vectors, rows, connection)
+            return self._limited_evidence(scope, trial, (keyword, vectors), rows, connection)
 
         return await self.run(read, version)
 
@@ -145,20 +142,16 @@ class SqliteSearch:
         async with self._search_lock:
             return await self._reads.run(read)
 
-    def all_vectors(self, query: np.ndarray, connection: sqlite3.Connection) -> Hits:
+    def all_vectors(self, query: np.ndarray | None, connection: sqlite3.Connection) -> Hits:
         """Find all rows with a cosine above 0."""
+        if query is None or not len(query):
+            return Hits.from_pairs()
         self._is_first = False
         index = self._current_index(len(query), connection)
         return Hits(*index.search(query, len(index)))
 
     def _limited_evidence(
-        self,
-        scope: SqlScope,
-        trial: Trial,
-        keyword: Hits,
-        vectors: Hits,
-        rows: RowTable | None,
-        connection: sqlite3.Connection,
+        self, scope: SqlScope, trial: Trial, hits: Stages, rows: RowTable | None, connection: sqlite3.Connection
     ) -> StageEvidence:
         """Make the evidence for one recall. The LIKE fall-back is searched only if no other hit is left."""
         import numpy as np
@@ -166,8 +159,8 @@ class SqliteSearch:
         recent = np.zeros(0, dtype=np.int64)
         if lists_recent(scope.request.query, scope.profile):
             recent = list_newest(connection, scope.recent_select(), scope.recent_limit)
-        rows = rows or rows_of_hits(connection, scope.schema, (keyword.handles, vectors.handles, recent))
-        evidence = stage_evidence(scope, keyword, vectors, rows, recent)
+        rows = rows or rows_of_hits(connection, scope.schema, (*(stage.handles for stage in hits), recent))
+        evidence = stage_evidence(scope, hits, rows, recent)
         contents: dict[Handle, MemoryEntry] = {}
         # Filled after the ranking: a copy of the evidence would compute its masks again.
         evidence = replace(evidence, limited_to=(trial.request, trial.profile, search_mode(trial)), contents=contents)
@@ -237,8 +230,8 @@ class SqlScope(Scope):
     """The part of a request that this database and this profile support."""
 
     schema: Schema
-    dimensions: int | None = None
-    """The length of the query's vector."""
+    vector: np.ndarray | None
+    """The query's vector; None if the recall uses none."""
 
     def with_agents(self, connection: sqlite3.Connection) -> SqlScope:
         """Add the ids of the request's agents and the number of rows, if the request names agents."""
@@ -317,10 +310,11 @@ class SqlScope(Scope):
             select.also(select.one_of("m.agent_id", self.agent_ids))
 
 
-def scope_of(request: RecallRequest, profile: ScoringProfile, schema: Schema, dimensions: int | None) -> SqlScope:
-    """Make the scope of a request and the length of its vector. Empty `agents` means all agents."""
-    supported, _ = supported_request(request, profile, has_agents="agent_id" in schema.columns)
-    return SqlScope(supported, profile, dimensions is not None, schema=schema, dimensions=dimensions)
+def scope_of(trial: Trial, query_vector: np.ndarray | None, schema: Schema) -> SqlScope:
+    """Make the scope of a trial. Empty `agents` means all agents."""
+    vector = None if search_mode(trial) == "bm25" else query_vector
+    supported, _ = supported_request(trial.request, trial.profile, has_agents="agent_id" in schema.columns)
+    return SqlScope(supported, trial.profile, vector is not None, schema=schema, vector=vector)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,6 +332,10 @@ class Hits:
 
         handles = np.array([handle for handle, _ in pairs], dtype=np.int64)
         return cls(handles, np.array([score for _, score in pairs], dtype=np.float64).astype(np.float32), notes)
+
+
+Stages = tuple[Hits, Hits]
+"""The hits of the keyword stage and of the vector stage."""
 
 
 def search_keywords(scope: SqlScope, connection: sqlite3.Connection) -> Hits:
@@ -381,9 +379,10 @@ def ignoring_fts_errors(scope: SqlScope) -> Iterator[list[str]]:
             raise
 
 
-def stage_evidence(scope: SqlScope, keyword: Hits, vectors: Hits, rows: RowTable, recent: np.ndarray) -> StageEvidence:
-    """Make evidence of the hits of both stages whose rows exist."""
-    has_row, vector_has_row = (_are_among(hits.handles, rows.handles) for hits in (keyword, vectors))
+def stage_evidence(scope: SqlScope, hits: Stages, rows: RowTable, recent: np.ndarray) -> StageEvidence:
+    """Make evidence of the hits whose rows exist."""
+    keyword, vectors = hits
+    has_row, vector_has_row = (_are_among(stage.handles, rows.handles) for stage in hits)
     return StageEvidence(
         query=scope.request.query,
         expression=match_expression(scope.request.query, scope.profile),
@@ -397,7 +396,7 @@ def stage_evidence(scope: SqlScope, keyword: Hits, vectors: Hits, rows: RowTable
         store_rows=scope.store_rows,
         vector_live=scope.vector_live,
         has_sessions="session_id" in scope.schema.columns,
-        dimensions=scope.dimensions,
+        dimensions=None if scope.vector is None else len(scope.vector),
         keyword_notes=keyword.notes,
         has_agents="agent_id" in scope.schema.columns,
     )
