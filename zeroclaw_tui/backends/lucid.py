@@ -29,13 +29,7 @@ from zeroclaw_tui.memory.query import Query
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted
 from zeroclaw_tui.scoring.decide import store_recall
-from zeroclaw_tui.scoring.evidence import (
-    DEFAULT_NAMESPACE,
-    Evidence,
-    OwnEvidence,
-    StageEvidence,
-    is_within_bounds,
-)
+from zeroclaw_tui.scoring.evidence import DEFAULT_NAMESPACE, Evidence, OwnEvidence, StageEvidence, is_within_bounds
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, Trial, Version, parse_version
 from zeroclaw_tui.scoring.stages import lists_recent
 

@@ -65,14 +65,14 @@ def build_trial(library: Library, args: argparse.Namespace) -> Trial:
 
 
 def _request(library: Library, args: argparse.Namespace) -> RecallRequest:
-    from zeroclaw_tui.curation.recall import turn_limit
+    from zeroclaw_tui.curation.recall import recall_limit
     from zeroclaw_tui.memory.recall import RecallRequest
 
     layer: Layer = getattr(args, "layer", "agent")
     agents: tuple[str, ...] | None = options.agent_names(args) or None
     if agents is not None:
         agents = library.config.readable_by(agents) if layer == "agent" else tuple(dict.fromkeys(agents))
-    turns = turn_limit(library, library.profile.profile, args.rule, agents)
+    turns = recall_limit(library, library.profile.profile, args.rule, agents)
     sessions = tuple(dict.fromkeys(args.session or ()))
     return RecallRequest(
         query=_query(getattr(args, "query", None)),

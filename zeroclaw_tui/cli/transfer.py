@@ -16,14 +16,7 @@ from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, runn
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.curation.outcome import renaming_sentences, superseded_sentence
 from zeroclaw_tui.memory.errors import DONE, REFUSED, InspectorError, NotReachable, Refused, UsageError
-from zeroclaw_tui.memory.text import (
-    counted,
-    display_text,
-    first_names,
-    mask_secrets,
-    one_line,
-    size_shown,
-)
+from zeroclaw_tui.memory.text import counted, display_text, first_names, mask_secrets, one_line, size_shown
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.export import ExportFormat

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zeroclaw_tui.backends.lookup import whole_entry
+from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.embeddings.base import estimate_tokens
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -45,9 +46,10 @@ async def recall_memories(library: Library, trial: Trial) -> RecallResult:
 async def recall_steps(
     library: Library, request: RecallRequest, *, keywords_first: bool = False
 ) -> AsyncGenerator[RecallResult, None]:
-    """Recall in steps: first by keywords alone (`awaits_vector`), if the vector may be slow or `keywords_first` is set.
+    """Recall with the library's settings, in steps.
 
-    The last step is the result of `recall_memories`. Closing the generator between the steps cancels the request.
+    The first step is by keywords alone (`awaits_vector`), if the vector may be slow or `keywords_first` is set. The
+    last step is the result of `recall_memories`. Closing the generator between the steps cancels the request.
     """
     trial, query = with_as_of(Trial(request, library.profile.profile, library.settings)), request.query
     may_wait = requests_vector(library, query) and "vectors" not in library.memory.why_not
@@ -83,16 +85,20 @@ def with_as_of(trial: Trial) -> Trial:
     return trial._replace(request=replace(trial.request, as_of=datetime.now().astimezone().isoformat()))
 
 
-def turn_limit(library: Library, profile: ScoringProfile, rule: Rule, agents: Sequence[str] | None) -> int:
-    """The number of memories that are recalled for a message of this kind of turn, by the store's own rule or ZeroClaw.
-
-    ZeroClaw recalls 5 for the CLI agent, cron and channels; the embedded agent of ZeroClaw >= 0.8.0 has
-    `memory_recall_limit` of its runtime profile, where 0 is unlimited. Without `agents` it is the only one of the
-    config that has such a limit.
-    """
-    own, config = library.memory.about.rule, library.config
+def recall_limit(library: Library, profile: ScoringProfile, rule: Rule, agents: Sequence[str] | None) -> int:
+    """The number of memories that are recalled for a message: that of the store's own rule, else `turn_limit`."""
+    own = library.memory.about.rule
     if own is not None and own.limit is not None:
         return own.limit
+    return turn_limit(library.config, profile, rule, agents)
+
+
+def turn_limit(config: MemoryConfig, profile: ScoringProfile, rule: Rule, agents: Sequence[str] | None) -> int:
+    """The number of memories that ZeroClaw recalls for a message of this kind of turn.
+
+    5 for the CLI agent, cron and channels; the embedded agent of ZeroClaw >= 0.8.0 has `memory_recall_limit` of its
+    runtime profile, where 0 is unlimited. Without `agents` it is the only one of the config that has such a limit.
+    """
     if rule != "library" or not profile.agents_have_limits:
         return RECALL_LIMIT
     alias = agents[0] if agents else next(iter(config.agents), "") if len(config.agents) == 1 else ""
@@ -107,7 +113,7 @@ def uses_vector(library: Library, trial: Trial) -> bool:
     query, profile, rule = trial.request.query, trial.profile, library.memory.about.rule
     if (rule is not None and not rule.takes_vector) or not words(query) or lists_recent(query, profile):
         return False
-    return not (profile.search_modes and trial.settings.search_mode == "bm25")
+    return search_mode(trial) != "bm25"
 
 
 def requests_vector(library: Library, query: str) -> bool:

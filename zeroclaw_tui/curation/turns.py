@@ -20,7 +20,7 @@ from zeroclaw_tui.backends.tables import sanitised
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.toml import read_toml
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.recall import prompt_for, turn_limit
+from zeroclaw_tui.curation.recall import prompt_for, recall_limit
 from zeroclaw_tui.files.disk import names_in
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import UsageError
@@ -400,7 +400,7 @@ def trial_of_turn(library: Library, turn: Turn) -> Trial:
     agents: tuple[str, ...] | None = None
     if turn.agent is not None and profile.agent_scope != "none":
         agents = config.readable_by((turn.agent,))
-    limit = turn_limit(library, profile, turn.rule, agents)
+    limit = recall_limit(library, profile, turn.rule, agents)
     first, *further = turn.scopes or (None,)
     request = RecallRequest(
         turn.query,
@@ -423,8 +423,7 @@ def _profile_of(library: Library, turn: Turn) -> ScoringProfile:
         recorded = profile_for(turn.version or profile.version)
         profile = recorded if recorded.version != profile.version else profile
     # Up to 0.8.2 a direct chat joins its two scopes, as all chats do later; only a group has a block for each.
-    joins = turn.rule == "channel" and not turn.is_group and len(turn.scopes or ()) > 1
-    if joins and not profile.joins_scopes:
+    if turn.rule == "channel" and not turn.is_group and len(turn.scopes or ()) > 1:
         return profile_for(profile.newer or profile.version, joins_scopes=True)
     return profile
 

@@ -136,9 +136,9 @@ class RecallResult:
     threshold: float
     scale: str
     results: tuple[ScoredEntry, ...]
-    withheld: tuple[ScoredEntry, ...] = ()
-    injected: int = 0
+    injected: int
     """The number of memories that reach the prompt."""
+    withheld: tuple[ScoredEntry, ...] = ()
     notes: tuple[str, ...] = ()
     lacks_vector_because: str | None = None
     """Why the query could not be embedded, so that only keywords were searched, as a sentence, also in `notes`."""

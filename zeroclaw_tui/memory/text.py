@@ -1,4 +1,4 @@
-"""Cleaning of memory text, which may be hostile, for display, and its width in cells."""
+"""Texts for the terminal: cleaned, because memory text may be hostile, cut to a width in cells, and made of numbers."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".joi
 HIDDEN = "••••"
 """The replacement of a secret."""
 NO_VALUE = "–"
+"""Shown instead of a missing value."""
 
 _BLANKS = re.compile(r"[ \t\r\n\f\v]+")
 _CONTROLS = "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]"
@@ -144,11 +145,6 @@ def bar(value: float | None, width: int) -> str:
         eighths = max(1, eighths)
     full, rest = divmod(eighths, 8)
     return ("█" * full + _EIGHTHS[rest]).ljust(width)
-
-
-def score_text(score: float | None) -> str:
-    """A score of any scale with two decimals; a dash if there is none."""
-    return NO_VALUE if score is None or math.isnan(score) else f"{score:.2f}"
 
 
 def distinct_numbers(score: float, limit: float) -> tuple[str, str]:

@@ -4,8 +4,6 @@ The rerank stage of ZeroClaw >= 0.8.4: if `memory.rerank_enabled` is set, a pool
 recalled; its scores are blended with importance and recency instead of time decay, duplicates are dropped, MMR may
 reorder, and the first of the rest pass. It applies only to the block before a message, not to the agent's recall tool.
 The rules are those of ZeroClaw 0.8.4, in 64-bit arithmetic and with its order of additions.
-
-The content scanner of ZeroClaw >= 0.8.4 searches contents for threats, which it withholds from the agent.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
@@ -42,34 +40,7 @@ _NOISE_STARTS = ("[cron:", "[heartbeat task", "[distilled_")
 _OWN_BLOCK = "[memory context]"
 _OWN_BLOCK_SINCE = (0, 7, 3)
 _NOISE_HEAD = 20
-THREATS: Mapping[str, str] = {
-    "exfil_curl": "curl with a secret",
-    "exfil_wget": "wget with a secret",
-    "read_secrets": "a command that reads secrets",
-    "send_to_url": "a secret behind an address",
-    "agent_config_mod": "a change to the agent's instructions",
-    "hardcoded_secret": "a secret in plain text",
-    "ssh_backdoor": "SSH keys",
-    "ssh_access": "SSH keys",
-    "private_key": "a private key",
-}
-"""The threats that the content scanner of ZeroClaw >= 0.8.4 detects, by its own names, with a description."""
-_SECRET_NAMES = "api[_-]?key|secret|token|password|credential"
-_SECRET_GATES = ("key", "secret", "token", "password", "credential")
-_SECRET_FILES = (".env", ".netrc", ".pgpass", ".npmrc", "id_rsa", "id_ed25519")
-_VERB_DISTANCE = 80
-# `re` compiles them on first use. All except the private key's are matched against folded text, so they are in lower
-# case.
-_CURL = r"\bcurl\b"
-_WGET = r"\bwget\b"
-_SECRET_VARIABLE = r"\$[a-z_]*(?:key|token|secret|password|credential|api)"
-_READ_COMMAND = r"\b(?:cat|less|more|tail|head)\b"
-_SECRET_FILE = "|".join(map(re.escape, _SECRET_FILES))
-_URL = f"https?://[^{WHITE_SPACE}'\"]"
-_VERB_OR_INSTRUCTION_FILE = r"\b(?:(?P<verb>write|append|modify|edit|overwrite|replace)|(?:agents|claude)\.md)\b"
-_ASSIGNED_SECRET = rf"\b(?:{_SECRET_NAMES})[{WHITE_SPACE}]*+[:=][{WHITE_SPACE}]*+['\"][a-z0-9_./+=-]{{16,}}+['\"]"
-_SSH_FOLDER = rf"(?:\$home|~|/root|/home/[^/{WHITE_SPACE}]++)/\.ssh"
-_PRIVATE_KEY = "-----BEGIN [A-Z ]*PRIVATE KEY-----"
+_LEADS = {"scanner": "withheld", "skip": "skipped", "rerank": "rerank"}
 
 
 def judge(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, ...]:
@@ -100,9 +71,9 @@ def _judged(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, 
     for scored in judged:
         key = scored.entry.key
         if scored.withheld:
-            stop: Stop | None = Stop("scanner", f"withheld: {scored.withheld}", scored.withheld)
+            stop: Stop | None = _stop("scanner", scored.withheld)
         elif trial.profile.joins_scopes and key in keys:
-            stop = Stop("skip", "skipped: same key as one before", "same key as one before")
+            stop = _stop("skip", "same key as one before")
         elif not reranks(trial):
             stop = _below_threshold(scored, trial)
         elif len(keys) >= pool_size(trial):
@@ -155,11 +126,15 @@ def _below_threshold(scored: ScoredEntry, trial: Trial) -> Stop | None:
     if compared is None or compared >= threshold:
         return None
     shown, limit = distinct_numbers(compared, threshold)
-    before = "" if scored.score is None else f"{scored.score:.2f}"
-    # The next column shows the score before the change.
-    is_changed = before not in ("", f"{compared:.2f}")
-    by = "rerank" if scored.reranked is not None else "decay"
-    return Stop("threshold", f"threshold {shown} < {limit}{f' after {by} from {before}' if is_changed else ''}")
+    changed = ""
+    # The earlier score is named if it looks different.
+    if scored.score is not None and f"{scored.score:.2f}" != f"{compared:.2f}":
+        changed = f" after {'decay' if scored.reranked is None else 'rerank'} from {scored.score:.2f}"
+    return Stop("threshold", f"threshold {shown} < {limit}{changed}")
+
+
+def _stop(stage: Literal["scanner", "skip", "rerank"], rule: str) -> Stop:
+    return Stop(stage, f"{_LEADS[stage]}: {rule}", rule)
 
 
 def compared_score(scored: ScoredEntry) -> float | None:
@@ -252,8 +227,7 @@ def _rerank(judged: list[ScoredEntry], eligible: Sequence[int], stops: list[Stop
             continue
         place += 1
         if place > limit:
-            rule = f"rank {place:,} of the reranked, and only the first {limit:,} pass"
-            stops[at] = Stop("rerank", f"rerank: {rule}", rule)
+            stops[at] = _stop("rerank", f"rank {place:,} of the reranked, and only the first {limit:,} pass")
             continue
         judged[at] = judged[at]._replace(place=place)
         order.append(at)
@@ -269,8 +243,7 @@ def _drop_duplicates(judged: Sequence[ScoredEntry], order: Sequence[int], stops:
         text = " ".join(_words_of(judged[at].entry)).translate(_ASCII_LOWER)
         earlier = seen.setdefault(text, at)
         if earlier != at:
-            rule = f"the same text as {judged[earlier].entry.key}"
-            stops[at] = Stop("rerank", f"rerank: {rule}", rule)
+            stops[at] = _stop("rerank", f"the same text as {judged[earlier].entry.key}")
             continue
         words = text.split(" ")
         # A single word counts as a pair.
@@ -281,8 +254,7 @@ def _drop_duplicates(judged: Sequence[ScoredEntry], order: Sequence[int], stops:
             remaining.append(at)
             different.append((at, pairs))
         else:
-            rule = f"nearly the text of {judged[found[0]].entry.key} ({found[1]:.2f} alike)"
-            stops[at] = Stop("rerank", f"rerank: {rule}", rule)
+            stops[at] = _stop("rerank", f"nearly the text of {judged[found[0]].entry.key} ({found[1]:.2f} alike)")
     return remaining
 
 
@@ -379,7 +351,7 @@ def skip_rules(entry: MemoryEntry, trial: Trial) -> Iterator[Stop]:
         (profile.skips_tool_results and "<tool_result" in content, "tool result"),
         (is_too_long, f"longer than {MAX_CHARACTERS:,} characters"),
     )
-    yield from (Stop("skip", f"skipped: {rule}", rule) for applies, rule in skips if applies)
+    yield from (_stop("skip", rule) for applies, rule in skips if applies)
 
 
 def _saved_as(key: str, name: str) -> bool:
@@ -431,6 +403,35 @@ def _turn_time(as_of: str) -> datetime:
 
 
 # The content scanner.
+
+THREATS: Mapping[str, str] = {
+    "exfil_curl": "curl with a secret",
+    "exfil_wget": "wget with a secret",
+    "read_secrets": "a command that reads secrets",
+    "send_to_url": "a secret behind an address",
+    "agent_config_mod": "a change to the agent's instructions",
+    "hardcoded_secret": "a secret in plain text",
+    "ssh_backdoor": "SSH keys",
+    "ssh_access": "SSH keys",
+    "private_key": "a private key",
+}
+"""The threats that the content scanner of ZeroClaw >= 0.8.4 detects, by its own names, with a description."""
+_SECRET_NAMES = "api[_-]?key|secret|token|password|credential"
+_SECRET_GATES = ("key", "secret", "token", "password", "credential")
+_SECRET_FILES = (".env", ".netrc", ".pgpass", ".npmrc", "id_rsa", "id_ed25519")
+_VERB_DISTANCE = 80
+# `re` compiles them on first use. All except the private key's are matched against folded text, so they are in lower
+# case.
+_CURL = r"\bcurl\b"
+_WGET = r"\bwget\b"
+_SECRET_VARIABLE = r"\$[a-z_]*(?:key|token|secret|password|credential|api)"
+_READ_COMMAND = r"\b(?:cat|less|more|tail|head)\b"
+_SECRET_FILE = "|".join(map(re.escape, _SECRET_FILES))
+_URL = f"https?://[^{WHITE_SPACE}'\"]"
+_VERB_OR_INSTRUCTION_FILE = r"\b(?:(?P<verb>write|append|modify|edit|overwrite|replace)|(?:agents|claude)\.md)\b"
+_ASSIGNED_SECRET = rf"\b(?:{_SECRET_NAMES})[{WHITE_SPACE}]*+[:=][{WHITE_SPACE}]*+['\"][a-z0-9_./+=-]{{16,}}+['\"]"
+_SSH_FOLDER = rf"(?:\$home|~|/root|/home/[^/{WHITE_SPACE}]++)/\.ssh"
+_PRIVATE_KEY = "-----BEGIN [A-Z ]*PRIVATE KEY-----"
 
 
 class _Rule(NamedTuple):

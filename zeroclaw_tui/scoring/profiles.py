@@ -40,12 +40,14 @@ ScanMode = Literal["on", "off", "strict"]
 EPSILON = 2.0**-23
 """Rust's f32::EPSILON: a maximum or a sum of weights below it counts as 0."""
 _FLOAT32 = struct.Struct("f")
+_JOINS_SCOPES = (0, 8, 3)
+"""From this version on all chats join their session scopes."""
 
 
 class ScoringProfile:
     """The rules of one version, from ZeroClaw's tagged sources, each with the version that introduced it.
 
-    `profile_for` makes one object for each version.
+    Compared by identity: `profile_for` makes one object for each version and `joins_scopes`.
     """
 
     def __init__(self, asked: Version, *, joins_scopes: bool) -> None:
@@ -94,7 +96,7 @@ class ScoringProfile:
         self.skips_sessionless_conversation = v >= (0, 8, 3)
         self.skips_conversation_on_schedule = v >= (0, 7, 5)
         """Turns of cron and heartbeat have no conversation memories."""
-        self.joins_scopes = joins_scopes or v >= (0, 8, 3)
+        self.joins_scopes = joins_scopes
         """Recalls of several session scopes become one list; before 0.8.3 each has its own block."""
         self.reuses_vectors = v < (0, 8, 3)
         """The vector of a message is reused after a change of the model, which from 0.8.3 on empties the cache."""
@@ -111,7 +113,8 @@ def profile_for(version: str, *, joins_scopes: bool = False) -> ScoringProfile:
 
     `joins_scopes` is for a turn of an earlier version that does so. Raises UsageError if `version` is not a version.
     """
-    return _profile_of(parse_version(version), joins_scopes=joins_scopes)
+    asked = parse_version(version)
+    return _profile_of(asked, joins_scopes=joins_scopes or asked >= _JOINS_SCOPES)
 
 
 @cache

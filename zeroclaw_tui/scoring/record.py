@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import ScoredEntry, Stop
-from zeroclaw_tui.scoring.decide import (
-    LIKE_SCORE,
-    Answer,
-    FusedRanking,
-    StoreRanking,
-    passes_scanner,
-)
+from zeroclaw_tui.scoring.decide import LIKE_SCORE, Answer, FusedRanking, StoreRanking, passes_scanner
 from zeroclaw_tui.scoring.evidence import (
     DEFAULT_NAMESPACE,
     FilterName,

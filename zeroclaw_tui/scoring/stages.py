@@ -1,4 +1,4 @@
-"""What the two stages of a recall search for: FTS5 and LIKE expressions of a query, and exact cosines of its vector."""
+"""How the stages of a recall search: mode and session scopes, FTS5 and LIKE expressions of a query, exact cosines."""
 
 from __future__ import annotations
 

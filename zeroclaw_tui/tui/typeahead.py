@@ -47,7 +47,7 @@ class TypeAhead(App[Result], Generic[Result]):
         self._timer: asyncio.TimerHandle | None = None
         self._drawn_at: WeakKeyDictionary[Screen[Any], float] = WeakKeyDictionary()
         self.before_next_input: Callable[[], None] | None = None
-        """Called once before the next key or click is delivered."""
+        """Called once when the next key or click arrives."""
 
     def on_ready(self) -> None:
         self.screen_change_signal.subscribe(self, self._screen_opens, immediate=True)

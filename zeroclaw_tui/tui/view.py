@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 import time
@@ -23,7 +24,7 @@ from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import NEWEST_STORED, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult
 from zeroclaw_tui.memory.statistics import Counts
-from zeroclaw_tui.memory.text import counted, cut, one_line, score_text
+from zeroclaw_tui.memory.text import NO_VALUE, counted, cut, one_line
 from zeroclaw_tui.tui.themes import HIGHLIGHT
 
 if TYPE_CHECKING:
@@ -253,6 +254,11 @@ def value_text(part: Part, value: str) -> str:
     return cut(one_line(value), 24) or "(blank)"
 
 
+def score_text(score: float | None) -> str:
+    """A score of any scale with two decimals; a dash if there is none."""
+    return NO_VALUE if score is None or math.isnan(score) else f"{score:.2f}"
+
+
 def _only(values: tuple[str, ...]) -> str | None:
     return values[0] if len(values) == 1 and values[0] else None
 
@@ -282,6 +288,12 @@ class Highlights:
         for start, end in self.spans(text, seconds):
             content = content.stylize(HIGHLIGHT, start, end)
         return content
+
+
+def _whole_characters(text: str, spans: Sequence[Span]) -> Sequence[Span]:
+    """Extend spans to whole grapheme clusters."""
+    edges = [start for start, _, _ in split_graphemes(text)[0]] + [len(text)]
+    return [(edges[max(0, bisect_right(edges, start) - 1)], edges[bisect_left(edges, end)]) for start, end in spans]
 
 
 NO_HIGHLIGHTS = Highlights()
@@ -428,9 +440,3 @@ class Page:
     @property
     def _pattern_text(self) -> str:
         return "" if self.bad_pattern is None else self.bad_pattern.message.removeprefix("The pattern ").rstrip(".")
-
-
-def _whole_characters(text: str, spans: Sequence[Span]) -> Sequence[Span]:
-    """Extend spans to whole grapheme clusters."""
-    edges = [start for start, _, _ in split_graphemes(text)[0]] + [len(text)]
-    return [(edges[max(0, bisect_right(edges, start) - 1)], edges[bisect_left(edges, end)]) for start, end in spans]

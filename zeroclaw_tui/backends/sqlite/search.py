@@ -80,7 +80,7 @@ class SqliteSearch:
     def __init__(self, reads: ReadWorkerPool, schema: Schema) -> None:
         self.schema = schema
         self.all_rows: RowTable | None = None
-        """The table of all rows, once it was read."""
+        """The table of all rows, once it was read; valid within `run`."""
         self._reads = reads
         self._entry_columns, self._entry_from = SqliteSelect(schema).reading("entry")
         self._search_lock = asyncio.Lock()
@@ -158,15 +158,19 @@ class SqliteSearch:
 
         recent = np.zeros(0, dtype=np.int64)
         if lists_recent(scope.request.query, scope.profile):
-            recent = list_newest(connection, scope.recent_select(), scope.recent_limit)
-        rows = rows or rows_of_hits(connection, scope.schema, (*(stage.handles for stage in hits), recent))
-        evidence = stage_evidence(scope, hits, rows, recent)
+            recent = list_newest(scope.recent_select(), scope.recent_limit, connection)
+        rows = rows or rows_of_hits((*(stage.handles for stage in hits), recent), scope.schema, connection)
         contents: dict[Handle, MemoryEntry] = {}
         # Filled after the ranking: a copy of the evidence would compute its masks again.
-        evidence = replace(evidence, limited_to=(trial.request, trial.profile, search_mode(trial)), contents=contents)
+        limited: Any = {"limited_to": (trial.request, trial.profile, search_mode(trial)), "contents": contents}
+        evidence = replace(stage_evidence(scope, hits, rows, recent), **limited)
         ranking = rank(evidence, trial)
         if ranking.mode == "like":
-            evidence = _with_like(connection, scope, evidence)
+            # All hits were filtered out.
+            like, facts = search_like(scope, connection)
+            nothing = (Hits.from_pairs(notes=evidence.keyword_notes), Hits.from_pairs())
+            evidence = stage_evidence(scope, nothing, rows_of_hits((like,), scope.schema, connection), recent)
+            evidence = replace(evidence, like=like, like_facts=facts, **limited)
             ranking = rank(evidence, trial)
         contents.update((entry.handle, entry) for entry in self._read_rows(ranking.handles, connection))
         return evidence
@@ -181,7 +185,7 @@ class SqliteSearch:
         """All rows of a small store, cached from the second search by vector on; otherwise None."""
         if self._is_first or connection.execute(_HIGHEST_ROWID).fetchone() > (_MAX_CACHED_ROWS,):
             return None
-        self.all_rows = self.all_rows or _read_row_table(connection, self.schema)
+        self.all_rows = self.all_rows or _read_row_table(None, self.schema, connection)
         return self.all_rows
 
     def _comparison(
@@ -225,7 +229,7 @@ class SqliteSearch:
         return index
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SqlScope(Scope):
     """The part of a request that this database and this profile support."""
 
@@ -237,7 +241,7 @@ class SqlScope(Scope):
         """Add the ids of the request's agents and the number of rows, if the request names agents."""
         if self.request.agents is None:
             return self
-        known = {alias: agent for agent, alias in _aliases(connection, self.schema).items()}
+        known = {alias: agent for agent, alias in _aliases(self.schema, connection).items()}
         # For an unknown alias ZeroClaw generates an id, which no row has.
         ids = tuple(known.get(alias, alias) for alias in self.request.agents)
         return replace(self, agent_ids=ids, store_rows=connection.execute(COUNT_ROWS).fetchone()[0])
@@ -402,23 +406,7 @@ def stage_evidence(scope: SqlScope, hits: Stages, rows: RowTable, recent: np.nda
     )
 
 
-def _with_like(connection: sqlite3.Connection, scope: SqlScope, evidence: StageEvidence) -> StageEvidence:
-    """Replace the hits, all of which were filtered out, by the rows that the LIKE fall-back finds."""
-    nothing = Hits.from_pairs()
-    like, facts = search_like(connection, scope)
-    return replace(
-        evidence,
-        keyword_handles=nothing.handles,
-        keyword_scores=nothing.scores,
-        vector_handles=nothing.handles,
-        vector_scores=nothing.scores,
-        like=like,
-        rows=rows_of_hits(connection, scope.schema, (like,)),
-        like_facts=facts,
-    )
-
-
-def list_newest(connection: sqlite3.Connection, select: SqliteSelect, limit: int) -> np.ndarray:
+def list_newest(select: SqliteSelect, limit: int, connection: sqlite3.Connection) -> np.ndarray:
     """Find the first rowids by `updated_at`, as text, descending; a limit of -1 means no limit."""
     import numpy as np
 
@@ -426,7 +414,7 @@ def list_newest(connection: sqlite3.Connection, select: SqliteSelect, limit: int
     return np.fromiter((rowid for (rowid,) in connection.execute(statement, select.values)), dtype=np.int64)
 
 
-def search_like(connection: sqlite3.Connection, scope: SqlScope) -> tuple[np.ndarray, LikeEvidence | None]:
+def search_like(scope: SqlScope, connection: sqlite3.Connection) -> tuple[np.ndarray, LikeEvidence | None]:
     """Find the rows that contain a word, newest first, and the facts that the fall-back decides by."""
     import numpy as np
 
@@ -458,18 +446,18 @@ def search_like(connection: sqlite3.Connection, scope: SqlScope) -> tuple[np.nda
         np.array(moments, dtype=np.int64),
         np.frombuffer(are_accepted, dtype=bool) if search.has_prefix_word else None,
         np.frombuffer(are_early, dtype=bool) if has_many else None,
-        _like_order(connection, scope, search),
+        _like_order(scope, search, connection),
     )
     return np.array(handles, dtype=np.int64), facts
 
 
-def _like_order(connection: sqlite3.Connection, scope: SqlScope, search: LikeSearch) -> ScanOrder:
+def _like_order(scope: SqlScope, search: LikeSearch, connection: sqlite3.Connection) -> ScanOrder:
     """The order in which SQLite reads the rows of the fall-back's statement for some agents."""
     if "agent_id" not in scope.schema.columns:
         return "stored"
     request = replace(scope.request, session_id=None, since=None, until=None)
     of_agents = replace(scope, request=request, profile=profile_for(NEWEST), agent_ids=("agent",))
-    return order_of(connection, of_agents.like_select(search))
+    return order_of(of_agents.like_select(search), connection)
 
 
 def _any_word(select: SqliteSelect, search: LikeSearch, patterns: Sequence[str]) -> str:
@@ -489,23 +477,23 @@ def _are_among(handles: np.ndarray, ascending: np.ndarray) -> np.ndarray:
     return are_there
 
 
-def rows_of_hits(connection: sqlite3.Connection, schema: Schema, hits: Sequence[np.ndarray]) -> RowTable:
+def rows_of_hits(hits: Sequence[np.ndarray], schema: Schema, connection: sqlite3.Connection) -> RowTable:
     """Read the row table of these hits, or of all rows if that is faster."""
     import numpy as np
 
     found = np.sort(np.concatenate(hits))
     handles = found[np.diff(found, prepend=found[:1] - 1) != 0]
     (highest,) = connection.execute(_HIGHEST_ROWID).fetchone()
-    return _read_row_table(connection, schema, None if 0 < highest <= len(handles) * _WHOLE_FROM else handles)
+    return _read_row_table(None if 0 < highest <= len(handles) * _WHOLE_FROM else handles, schema, connection)
 
 
-def _read_row_table(connection: sqlite3.Connection, schema: Schema, handles: np.ndarray | None = None) -> RowTable:
+def _read_row_table(handles: np.ndarray | None, schema: Schema, connection: sqlite3.Connection) -> RowTable:
     """Read the row table of these rows, or of all."""
     import numpy as np
 
     names = ("id", "created_at", "session_id", "category", "agent_id", "namespace", "superseded_by")
     columns = ", ".join(["m.rowid", *(f"m.{name}" if name in schema.columns else "NULL" for name in names)])
-    statement, aliases = f"SELECT {columns} FROM memories AS m", _aliases(connection, schema)
+    statement, aliases = f"SELECT {columns} FROM memories AS m", _aliases(schema, connection)
     if handles is not None:
         rowids = json.dumps(handles.tolist())
         return _table(connection.execute(f"{statement} WHERE {_AMONG} ORDER BY m.rowid", (rowids,)), aliases)
@@ -553,14 +541,14 @@ def _table(rows: Iterable[Sequence[Any]], aliases: dict[str, str]) -> RowTable:
     )
 
 
-def _aliases(connection: sqlite3.Connection, schema: Schema) -> dict[str, str]:
+def _aliases(schema: Schema, connection: sqlite3.Connection) -> dict[str, str]:
     """Read the agents' aliases by id."""
     if not schema.has_agents:
         return {}
     return {as_text(agent): as_text(alias) for agent, alias in connection.execute("SELECT id, alias FROM agents")}
 
 
-def order_of(connection: sqlite3.Connection, select: SqliteSelect | None) -> ScanOrder:
+def order_of(select: SqliteSelect | None, connection: sqlite3.Connection) -> ScanOrder:
     """The order in which SQLite reads the rows of a SELECT; None selects all rows."""
     if select is None:
         return "stored"

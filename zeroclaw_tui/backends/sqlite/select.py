@@ -26,7 +26,8 @@ _ENTRY = (
     "importance", "superseded_by", "kind", "pinned", "agent", "embedding_dimensions", "tenant_id",
 )  # fmt: skip
 """The select list for a memory; its handle is the rowid."""
-_state_columns = itemgetter(*map(_ENTRY.index, ("updated_at", "size", "superseded_by")))
+_values_of_state = itemgetter(*map(_ENTRY.index, ("updated_at", "size", "superseded_by")))
+"""Picks the arguments of `_state` from a record."""
 # octet_length() does not read the value, but exists only from SQLite 3.43 on.
 _SIZE = "octet_length({})" if sqlite3.sqlite_version_info >= (3, 43) else "length(CAST({} AS BLOB))"
 _MATCHES = "matches_pattern"
@@ -170,7 +171,7 @@ def _time_keys(column: str) -> tuple[str, str]:
 
 
 def _version_from(record: Sequence[Any]) -> MemoryEntry:
-    return entry_from_record(_ENTRY, record, state=_state(*_state_columns(record)))
+    return entry_from_record(_ENTRY, record, state=_state(*_values_of_state(record)))
 
 
 def state_of(row: Row) -> str:

@@ -120,7 +120,9 @@ class MemoriesRoom(StoreRoom):
     def watch_page(self, before: Page, page: Page) -> None:
         """Update all panes except the rows of the list, which their loaders show."""
         view, rows, line = page.view, self.rows, self.query_one(FactLine)
-        if page.counts is not before.counts or view.selected != before.view.selected:
+        is_counted = (page.counts, page.other_counts) != (before.counts, before.other_counts)
+        if is_counted or view.selected != before.view.selected:
+            # Not at every change, because new lines scroll the facets to their top.
             self._facet_list.show(page.counts, page.other_counts, view)
             line.facts = page.facts
         rows.border_title = view.title
@@ -409,6 +411,7 @@ class MemoriesRoom(StoreRoom):
             except InspectorError as error:
                 self._show_failure(error)
 
+        # mypy cannot infer the type of the result.
         _: Worker[None] = self.run_worker(run, group=group, exclusive=exclusive)
 
     def _show_failure(self, error: InspectorError) -> None:
@@ -515,6 +518,7 @@ class MemoriesRoom(StoreRoom):
             threshold=0.0,
             scale=_SCALES[found.method],
             results=tuple(map(result_of, found.results)),
+            injected=0,
             notes=found.sentences(),
         )
 

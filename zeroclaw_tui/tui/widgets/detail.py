@@ -16,11 +16,11 @@ from textual.widgets import Static
 from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
-from zeroclaw_tui.memory.text import cut, display_text, one_line, score_text, size_shown
+from zeroclaw_tui.memory.text import cut, display_text, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import DiffLine
 from zeroclaw_tui.tui.format import relative_age
 from zeroclaw_tui.tui.themes import LOOKS, MUTED, SIGN_LOOKS, STRONG
-from zeroclaw_tui.tui.view import NO_HIGHLIGHTS, Highlights
+from zeroclaw_tui.tui.view import NO_HIGHLIGHTS, Highlights, score_text
 from zeroclaw_tui.tui.widgets.lines import DOT, GrowingText
 from zeroclaw_tui.tui.widgets.memory_list import why_not_injected
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY

@@ -1,4 +1,4 @@
-"""The lines around a list: the store, the search, facts, a banner, the status and the tabs."""
+"""The lines around a list (the store, the search, facts, a banner, the status, the tabs), and the line to type in."""
 
 from __future__ import annotations
 

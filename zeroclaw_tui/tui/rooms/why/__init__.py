@@ -130,7 +130,7 @@ class WhyRoom(Loaded, StoreRoom):
         """The memory to explain; None until one is chosen."""
         self.request = replace(request, as_of=clock().isoformat())
         base = with_as_of(library.trial(self.request))
-        self.tried = TriedSettings(base, base, turn_limit(library, base.profile, "library", request.agents))
+        self.tried = TriedSettings(base, base, turn_limit(library.config, base.profile, "library", request.agents))
         """The recall with the current and with the modified settings."""
         self._store_state = 0
         """Incremented whenever the store may have changed."""
