@@ -120,8 +120,8 @@ class MemoriesRoom(StoreRoom):
     def watch_page(self, before: Page, page: Page) -> None:
         """Update all panes except the rows of the list, which their loaders show."""
         view, rows, line = page.view, self.rows, self.query_one(FactLine)
-        is_counted = (page.counts, page.other_counts) != (before.counts, before.other_counts)
-        if is_counted or view.selected != before.view.selected:
+        has_new_counts = (page.counts, page.other_counts) != (before.counts, before.other_counts)
+        if has_new_counts or view.selected != before.view.selected:
             # Not at every change, because new lines scroll the facets to their top.
             self._facet_list.show(page.counts, page.other_counts, view)
             line.facts = page.facts
