@@ -8,11 +8,13 @@ import shutil
 import socket
 import sys
 import tempfile
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from support.postgres_server import PostgresServer, running_postgres
 
 _LEAKS = ("COLUMNS", "ZEROCLAW_", "DATABASE_URL", "QDRANT_", "MEM0_", "XDG_", "OPENAI_", "OPENROUTER_")
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -87,3 +89,10 @@ def no_name_server(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(host, *arguments, **named)
 
     monkeypatch.setattr(socket, "getaddrinfo", answered)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """One server for all tests, each of which uses users and databases of its own."""
+    with running_postgres() as server:
+        yield server

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.postgres_server import PostgresServer, running_postgres
+from support.postgres_server import PostgresServer
 from support.terminal import Terminal
 from support.warm_start import run_memory
 
@@ -36,11 +35,9 @@ def home(clean_environment: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with running_postgres() as running:
-        running.make_user(USER, PASSWORD)
-        running.make_database("memory", USER)
-        yield running
+def server(postgres: PostgresServer) -> PostgresServer:
+    postgres.make_user(USER, PASSWORD, owns=USER)
+    return postgres
 
 
 def memory(*arguments: str) -> tuple[int, str]:
@@ -61,7 +58,7 @@ def test_a_new_user_gets_from_nothing_to_the_first_memory(backend: str, home: Pa
             screen.wait_for("Step 2 ", "PostgreSQL URL?", "ctrl+b back")
             # Text typed before that line appears would be echoed by the terminal itself.
             screen.wait_until(lambda: screen.text.rstrip().splitlines()[-1].startswith(" ❯"), "the line to type in")
-            screen.press(server.url(USER, PASSWORD, "memory"), "enter")
+            screen.press(server.url(USER, PASSWORD, USER), "enter")
             screen.wait_for("PostgreSQL: connects in")
         if backend == "sqlite":
             screen.wait_for("Step 2 ", "Keep conversation memories", "default 30", "ctrl+b back")

@@ -6,13 +6,12 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.http_endpoints import after, embeddings, serving
-from support.postgres_server import PostgresServer, running_postgres
+from support.postgres_server import PostgresServer
 from support.terminal import Terminal
 
 ZEROCLAW = str(Path(sys.executable).parent / "zeroclaw")
@@ -51,11 +50,9 @@ def home(clean_environment: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with running_postgres() as running:
-        running.make_user(USER, RIGHT)
-        running.make_database("memory", USER)
-        yield running
+def server(postgres: PostgresServer) -> PostgresServer:
+    postgres.make_user(USER, RIGHT, owns=USER)
+    return postgres
 
 
 def config_file(home: Path, text: str | None = None) -> Path:
@@ -172,10 +169,10 @@ def test_the_review_of_another_backend_fits_on_a_small_screen(home: Path) -> Non
 def test_a_wrong_password_is_reported_and_can_be_corrected(home: Path, server: PostgresServer) -> None:
     with Terminal(WIZARD, lines=40) as screen:
         choose_backend(screen, "postgres", basics=True)
-        type_in(screen, 2, server.url(USER, WRONG, "memory"), "enter")
+        type_in(screen, 2, server.url(USER, WRONG, USER), "enter")
         screen.wait_for(f"refuses the user {USER} or the password", "❯ Change the answer and test again", "Keep it")
         screen.press("enter")
-        type_in(screen, 2, "ctrl+u", server.url(USER, RIGHT, "memory"), "enter")
+        type_in(screen, 2, "ctrl+u", server.url(USER, RIGHT, USER), "enter")
         seen = enter_to_the_review(screen, 2)
         assert any("PostgreSQL: connects in" in text for text in seen)
         screen.press("enter")

@@ -3,16 +3,9 @@ from __future__ import annotations
 import pytest
 from support.pgbouncer import running_pgbouncer
 from support.postgres_place import PASSWORD, PostgresPlace
-from support.postgres_server import running_postgres
 
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-
-
-@pytest.fixture(scope="session")
-def postgres():
-    with running_postgres() as server:
-        yield server
 
 
 @pytest.fixture(scope="session")

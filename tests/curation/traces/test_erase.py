@@ -19,7 +19,6 @@ from support.opened import opened as library_of
 from support.opened import opened_at
 from support.places import OpenOptions
 from support.postgres_place import PostgresPlace
-from support.postgres_server import running_postgres
 from support.qdrant_server import serving
 from support.questions import MemoryFilter
 from support.redis_server import NO_SERVER, running_redis, server_program
@@ -236,12 +235,6 @@ class Store:
 
     backend: str
     location: str
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    with running_postgres() as server:
-        yield server
 
 
 @pytest.fixture

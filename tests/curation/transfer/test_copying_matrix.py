@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from copying_world import copied, install_in, opened
-from support.postgres_server import PostgresServer, running_postgres
+from support.postgres_server import PostgresServer
 from support.qdrant_points import PointStore
 from support.qdrant_server import QdrantServer, serving
 from support.redis_server import RedisServer, running_redis
@@ -91,10 +91,9 @@ REDIS_TEXTS = (
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    with running_postgres() as postgres, running_redis() as redis, serving() as qdrant:
-        postgres.make_user("zeroclaw", "secret")
-        postgres.make_database("matrix", "zeroclaw")
+def world(postgres, tmp_path_factory):
+    postgres.make_user("zeroclaw", "secret", owns="matrix")
+    with running_redis() as redis, serving() as qdrant:
         yield World(tmp_path_factory.mktemp("matrix"), postgres, redis, qdrant)
 
 

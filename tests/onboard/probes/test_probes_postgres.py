@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from probing import PASSWORD, WRONG_PASSWORD, make_answers, probed
-from support.postgres_server import TLS_ONLY, PostgresServer, running_postgres
+from support.postgres_server import TLS_ONLY, PostgresServer
 
 from zeroclaw_tui.onboard.probes import Finding, run_probe
 
@@ -78,12 +78,6 @@ def look(folder: Path, url: str, seconds: float = 8.0, **settings: Any) -> Findi
     named = {f"storage__postgres__{name}": value for name, value in settings.items()}
     answers = make_answers(folder / "config", memory__backend="postgres", storage__postgres__db_url=url, **named)
     return probed("postgres", answers, seconds)
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[PostgresServer]:
-    with running_postgres() as server:
-        yield server
 
 
 @pytest.fixture

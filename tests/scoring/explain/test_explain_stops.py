@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from support import golden, replaying
 from support.libraries import ProfileChoice
 from support.memories import MemoryEntry
 from support.postgres_place import PostgresPlace
-from support.postgres_server import PostgresServer, running_postgres
+from support.postgres_server import PostgresServer
 from support.questions import MemoryFilter, RecallRequest, Superseded
 from support.rmem_file import create_milas_store
 from support.rules import RerankSettings, profile_for
@@ -158,12 +157,6 @@ TEA_ROWS = (
     ("b", "cup", "a cup of tea, then tea", "'tg_1'"),
     ("c", "dog", "barks", "NULL"),
 )
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[PostgresServer]:
-    with running_postgres() as server:
-        yield server
 
 
 def words_of(explanation: Explanation) -> dict[str, str]:
