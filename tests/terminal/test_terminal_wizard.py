@@ -31,12 +31,6 @@ cli = true
 USER, RIGHT, WRONG = "writer", "right-one-4711", "wrong-one-4712"
 PLACE = re.compile(r"Step (\d+) [·.] ")
 COLOUR = re.compile(rb"\x1b\[(?:[0-9]*;)*(?:3[0-9]|4[0-9]|9[0-7]|10[0-7])[;m]")
-LUCID = """\
-#!/bin/sh
-case "$1" in
-store) exit 0 ;;
-esac
-"""
 
 
 @pytest.fixture
