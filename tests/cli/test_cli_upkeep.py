@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support import small_store
-from support.commands import Brain, Command
+from support.commands import Brain, Command, state_of
 from support.http_endpoints import HttpEndpoint, embeddings, serving
 
 from zeroclaw_tui.cli.audit import KINDS
@@ -112,13 +112,6 @@ def aged(install: Path, brain: Brain) -> Path:
         note.parent.mkdir(exist_ok=True)
         note.write_text(f"# {name}\n")
     return install / "workspace"
-
-
-def state_of(workspace: Path) -> tuple[dict[str, str], set[str]]:
-    """Return every text file of the workspace and every key of its database."""
-    files = [path for path in workspace.rglob("*") if path.is_file() and "brain.db" not in path.name]
-    texts = {str(path.relative_to(workspace)): path.read_text() for path in files}
-    return texts, Brain(workspace / "memory" / "brain.db").keys()
 
 
 def test_hygiene_shows_its_plan_runs_it_and_undo_reverses_it(memory: Command, aged: Path) -> None:

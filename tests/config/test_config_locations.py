@@ -8,17 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.files import put
 from support.memories import NoInstall, Unreadable
 from support.places import Install, find_installs, install_at, load_config, workspace_rule
 
 OLD = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
 NEW = "schema_version = 3\n"
-
-
-def put(path: Path, text: str = "x") -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
 
 
 def found(home: Path, **environ: str) -> list[tuple[str, Path]]:

@@ -6,18 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from support.files import files_below, put
 from support.memories import UsageError
 from support.small_store import blob, make
 
 from zeroclaw_tui.onboard.situation import Situation, candidates, situation_at
 
 OLD = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
-
-
-def put(path: Path, text: str = "x") -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
 
 
 def database(path: Path) -> Path:
@@ -75,10 +70,6 @@ def binary(folder: Path, answer: str) -> str:
     program = put(folder / "zeroclaw", f"#!/bin/sh\necho '{answer}'\n")
     program.chmod(0o755)
     return str(folder)
-
-
-def files_below(folder: Path) -> dict[str, bytes]:
-    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 async def test_a_missing_install_is_an_empty_situation(tmp_path: Path) -> None:

@@ -76,3 +76,10 @@ class Brain:
         at = {"category": "noise", "created_at": "2026-02-01T10:00:00+00:00", "updated_at": "2026-02-01T10:00:00+00:00"}
         rows = [{"id": f"n-{n}", "key": f"noise_{n}", "content": f"noise {n}", **at} for n in range(count)]
         small_store.add(self.path, rows)
+
+
+def state_of(workspace: Path) -> tuple[dict[str, str], set[str]]:
+    """Return every text file of the workspace and every key of its database."""
+    files = [path for path in workspace.rglob("*") if path.is_file() and "brain.db" not in path.name]
+    texts = {str(path.relative_to(workspace)): path.read_text() for path in files}
+    return texts, Brain(workspace / "memory" / "brain.db").keys()

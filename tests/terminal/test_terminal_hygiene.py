@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
+from support.commands import state_of
 from support.small_store import make
 from support.terminal import Terminal
 
@@ -29,20 +28,9 @@ def zc(tmp_path: Path) -> Path:
     return tmp_path / "zc"
 
 
-def state_of(zc: Path) -> tuple[dict[str, str], list[str]]:
-    root = zc / "workspace"
-    files = {
-        str(path.relative_to(root)): path.read_text()
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and "brain.db" not in path.name
-    }
-    with closing(sqlite3.connect(root / "memory" / "brain.db")) as connection:
-        return files, [key for (key,) in connection.execute("SELECT key FROM memories ORDER BY key")]
-
-
 def test_hygiene_runs_without_the_excluded_item_and_can_be_undone(zc: Path) -> None:
     """From the list to hygiene and back; the excluded item stays, and undo restores everything else."""
-    before = state_of(zc)
+    before = state_of(zc / "workspace")
     with Terminal([*INSPECTOR, "--config-dir", str(zc)], columns=80, lines=24) as screen:
         screen.wait_for("3 memories")
         screen.press("3", "H")
@@ -54,13 +42,13 @@ def test_hygiene_runs_without_the_excluded_item_and_can_be_undone(zc: Path) -> N
         screen.press("y")
         screen.wait_for("last run ", "1 excluded")
         screen.wait_until_absent("user_msg_2")
-        files, keys = state_of(zc)
+        files, keys = state_of(zc / "workspace")
         assert "memory/2020-01-05.md" in files
         assert "memory/archive/2020-01-06_\x1b[31mred.md" in files
-        assert keys == ["core_fact"]
+        assert keys == {"core_fact"}
         screen.press("u")
         screen.wait_for("user_msg_2", "3 items due")
-        files, keys = state_of(zc)
+        files, keys = state_of(zc / "workspace")
         # The time of the last run stays recorded, so that ZeroClaw does not run it again at its next start.
         assert files.pop("state/memory_hygiene_state.json")
         assert (files, keys) == before

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from support import small_store
+from support.files import put
 from support.inspector import RoomApp
 from support.libraries import Library, open_library
 from support.memories import MemoryEntry
@@ -116,10 +117,7 @@ class DiskInstall:
 
     def write(self, name: str, text: str) -> Path:
         """Write a file below the data folder."""
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        return path
+        return put(self.root / name, text)
 
     def files(self) -> dict[str, str]:
         """Return every text file below the data folder, by path."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support.files import files_below
 from support.memories import Draft, Refused
 from support.questions import MemoryFilter
 from support.stores import row_with_id, versions
@@ -38,10 +39,6 @@ ACTIONS = st.lists(
     | st.tuples(st.just("delete"), st.sets(st.integers(0, 30), min_size=1, max_size=6), st.just("")),
     max_size=6,
 )
-
-
-def files_of(root: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
 async def change(memory: MarkdownMemory, actions: Sequence[tuple[str, object, str]], journal: JournalRecorder) -> None:
@@ -75,34 +72,34 @@ async def run(root: Path, files: dict[str, bytes], actions: Sequence[tuple[str, 
     """Undo everything at once, then redo it."""
     memory = written(root, files)
     await memory.open()
-    before = files_of(root)
+    before = files_below(root)
     done, undone = JournalRecorder(), JournalRecorder()
     await change(memory, actions, done)
-    changed = files_of(root)
+    changed = files_below(root)
     result = await undo(memory, done.changes[::-1], undone)
     assert (result.done, result.conflicts) == (len(done.memories), [])
-    assert files_of(root) == before
+    assert files_below(root) == before
     await undo(memory, undone.changes[::-1])
-    assert files_of(root) == changed
+    assert files_below(root) == changed
 
 
 async def run_one_by_one(root: Path, files: dict[str, bytes], actions: Sequence[tuple[str, object, str]]) -> None:
     """Undo each change separately, the last first, and then undo each undo."""
     memory = written(root, files)
     await memory.open()
-    states, journals = [files_of(root)], []
+    states, journals = [files_below(root)], []
     for action in actions:
         journals.append(journal := JournalRecorder())
         await change(memory, [action], journal)
-        states.append(files_of(root))
+        states.append(files_below(root))
     undos = []
     for at in reversed(range(len(actions))):
         undos.append(undone := JournalRecorder())
         await undo(memory, journals[at].changes[::-1], undone)
-        assert files_of(root) == states[at]
+        assert files_below(root) == states[at]
     for at, undone in enumerate(reversed(undos), 1):
         await undo(memory, undone.changes[::-1])
-        assert files_of(root) == states[at]
+        assert files_below(root) == states[at]
 
 
 async def run_by_memories(root: Path, files: dict[str, bytes], actions: Sequence[tuple[str, object, str]]) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from erase_samples import OTHERS, TEXT, Layout, bytes_left, plant, rows
 from support.databases import opened_elsewhere
+from support.files import files_below
 from support.left_texts import snapshot
 from support.libraries import Library, edit_memory, plan_purge, remove_memories, store_memory, undo
 from support.memories import Draft, Edit, Locked, NotFound
@@ -47,19 +48,15 @@ def alone(tmp_path):
     return plant(tmp_path / "zeroclaw", Layout(is_alone=True))
 
 
-def _files(folder: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 async def test_a_plan_changes_nothing_and_report_and_journal_omit_the_text(planted):
     named = planted.root / "backups" / f"{TEXT}.gz"
     named.parent.mkdir(exist_ok=True)
     named.write_bytes(gzip.compress(b"nothing"))
-    before = _files(planted.config_dir)
+    before = files_below(planted.config_dir)
     async with planted.opened() as library:
         plan = await _plan(library)
-        after = _files(planted.config_dir)
-        assert {path: data for path, data in after.items() if not path.name.endswith(("-shm", "-wal"))} == before
+        after = files_below(planted.config_dir)
+        assert {path: data for path, data in after.items() if not path.endswith(("-shm", "-wal"))} == before
         assert plan.places
         report = await erase_texts(library, plan)
         actions = await library.trash.actions()

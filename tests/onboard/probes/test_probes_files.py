@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from probing import make_answers, probed
+from support.files import files_below
 from support.other_user import as_nobody, shared_folder
 from support.small_store import change, make
 
@@ -15,10 +16,6 @@ from zeroclaw_tui.onboard.probes import Finding
 
 SQLITE = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
 MARKDOWN = '[memory]\nbackend = "markdown"\nauto_save = true\n'
-
-
-def everything_below(folder: Path) -> dict[str, bytes]:
-    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def run_checked(folder: Path, subject: str) -> Finding:
@@ -54,9 +51,9 @@ def test_a_missing_database_is_not_created(tmp_path: Path) -> None:
 def test_a_probe_changes_no_byte(tmp_path: Path) -> None:
     make(brain(tmp_path / "config"), "G4", [{"key": "a"}])
     (tmp_path / "config/config.toml").write_text(SQLITE)
-    before = everything_below(tmp_path)
+    before = files_below(tmp_path)
     assert run_checked(tmp_path / "config", "sqlite").verdict == "good"
-    after = everything_below(tmp_path)
+    after = files_below(tmp_path)
     assert {name: after.get(name) for name in before} == before
 
 
