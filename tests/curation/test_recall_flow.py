@@ -18,7 +18,7 @@ from support.libraries import Library, ProfileChoice
 from support.memories import MemoryEntry
 from support.opened import opened_at, opened_memory
 from support.questions import RecallRequest, RecallResult, ScoredEntry
-from support.replaying import RecordedEmbedder, library_of
+from support.replaying import FixedEmbedder, RecordedEmbedder, library_of
 from support.rules import OwnEvidence, ScoringSettings, Trial, profile_for
 from support.small_store import make
 from support.stores import SqliteMemory
@@ -27,7 +27,6 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.upkeep import Upkeep
 from zeroclaw_tui.curation.recall import Prompt, prompt_for, recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.embeddings.local import LocalEmbedder
 from zeroclaw_tui.scoring.injection import scan
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
@@ -57,20 +56,6 @@ class Shelf(InMemory):
 
     async def cached_vector(self, text: str) -> np.ndarray | None:
         return self.cached
-
-
-class TwoDimensions(LocalEmbedder):
-    """A two-dimensional embedder that counts its calls."""
-
-    name = "two"
-    dimensions = 2
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    async def embed(self, text: str) -> np.ndarray:
-        self.texts.append(text)
-        return np.array([0.6, 0.8], dtype=np.float32)
 
 
 def row(place: int, content: str = "ordinary", **fields: Any) -> ScoredEntry:
@@ -134,7 +119,7 @@ async def test_the_json_of_a_recall_names_its_settings():
 
 @pytest.mark.parametrize(("length", "calls"), [(2, 0), (3, 1), (0, 1)])
 async def test_a_cached_vector_of_the_right_length_saves_the_embedding_call(length, calls):
-    memory, embedder = Shelf([row(1)], np.ones(length, np.float32)), TwoDimensions()
+    memory, embedder = Shelf([row(1)], np.ones(length, np.float32)), FixedEmbedder(0.6, 0.8)
     await recalled(memory, embedder=embedder)
     vector = memory.asked[0][1]
     assert vector is not None
@@ -143,7 +128,7 @@ async def test_a_cached_vector_of_the_right_length_saves_the_embedding_call(leng
 
 
 async def test_older_versions_search_with_the_vector_that_another_model_made():
-    memory, embedder = Shelf([row(1)], np.ones(3, np.float32)), TwoDimensions()
+    memory, embedder = Shelf([row(1)], np.ones(3, np.float32)), FixedEmbedder(0.6, 0.8)
     found = await recalled(memory, version="0.8.2", embedder=embedder)
     vector = memory.asked[0][1]
     assert vector is not None
@@ -162,7 +147,7 @@ async def test_older_versions_search_with_the_vector_that_another_model_made():
     ],
 )
 async def test_the_query_and_mode_decide_whether_a_vector_is_needed(query, version, mode, is_embedded):
-    memory, embedder = Shelf(), TwoDimensions()
+    memory, embedder = Shelf(), FixedEmbedder(0.6, 0.8)
     request = RecallRequest(query)
     settings = ScoringSettings(search_mode=mode)
     result = await recalled(

@@ -17,6 +17,7 @@ from support.opened import opened_at
 from support.places import MemoryConfig, load_config
 from support.questions import RecallRequest
 from support.rules import RerankSettings, Trial, profile_for
+from support.small_store import WORKED_EXAMPLE
 
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.curation.trial_settings import plan_settings_change, save_settings_change
@@ -47,17 +48,9 @@ search_mode = "hybrid" # both\r
 """
 FORMS = {"V1": FIRST, "V2": SECOND, "V3": THIRD, "without [memory]": "default_temperature = 0.7\n"}
 
-ROWS = (
-    {"key": "lang", "content": "User prefers Rust"},
-    {"key": "editor", "content": "User uses Helix editor daily"},
-    {"key": "pet", "content": "Cat named Mio"},
-    {"key": "tz", "content": "Timezone is EST"},
-    {"key": "food", "content": "Likes ramen and rust colored plates"},
-)
-"""Worked example: by keywords only, before 0.8.4, "rust" scores lang 0.366 and food 0.289."""
-
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 REQUEST = RecallRequest("rust", as_of=NOW.isoformat())
+"""By keywords only, before 0.8.4, it scores lang 0.366 and food 0.289 in the worked example."""
 
 opened = partial(opened_at, version="0.8.3")
 
@@ -67,7 +60,7 @@ def made(tmp_path):
     """Create an install with this config.toml and a small database, and load it as the commands do."""
 
     def make_config(text=FIRST, environ=None):
-        install = make_install(tmp_path / "zc", "G4" if "schema_version = 3" in text else "G2", ROWS)
+        install = make_install(tmp_path / "zc", "G4" if "schema_version = 3" in text else "G2", WORKED_EXAMPLE)
         (install.config_dir / "config.toml").write_bytes(text.encode())
         return install.config(environ)
 

@@ -10,23 +10,15 @@ from support import golden
 from support.memories import MemoryEntry
 from support.questions import RecallRequest
 from support.rules import ScoringProfile, ScoringSettings, StageEvidence, Trial, WordShare, profile_for, word_shares
-from support.small_store import change, make
+from support.small_store import WORKED_EXAMPLE, change, make
 from support.stores import SqliteMemory, entries_with_key, whole_entry
 
 NEW, OLD = profile_for("0.8.4"), profile_for("0.7.4")
-# The worked example, run with ZeroClaw 0.1.7 and 0.8.4.
-WORKED = [
-    {"key": "lang", "content": "User prefers Rust"},
-    {"key": "editor", "content": "User uses Helix editor daily"},
-    {"key": "pet", "content": "Cat named Mio"},
-    {"key": "tz", "content": "Timezone is EST"},
-    {"key": "food", "content": "Likes ramen and rust colored plates"},
-]
 
 
 @pytest.fixture
 async def memory(tmp_path: Path) -> AsyncIterator[SqliteMemory]:
-    memory = SqliteMemory(make(tmp_path / "brain.db", "G4", WORKED))
+    memory = SqliteMemory(make(tmp_path / "brain.db", "G4", WORKED_EXAMPLE))
     await memory.open()
     yield memory
     await memory.close()

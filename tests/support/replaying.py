@@ -30,14 +30,16 @@ class RecordedEmbedder(LocalEmbedder):
 
 
 class FixedEmbedder(RecordedEmbedder):
-    """Returns the same vector for every text."""
+    """Returns the same vector for every text, and records the texts."""
 
     def __init__(self, *numbers: float) -> None:
         super().__init__("fixed")
         self.dimensions = len(numbers)
+        self.texts: list[str] = []
         self._vector = np.array(numbers, dtype=np.float32)
 
     async def embed(self, text: str) -> np.ndarray:
+        self.texts.append(text)
         return self._vector
 
 

@@ -14,6 +14,14 @@ from support.memories import MemoryEntry
 
 MOMENT = "2026-03-01T10:00:{:02d}.000000001+00:00"
 AGENT = "00000000-0000-4000-8000-000000000001"
+WORKED_EXAMPLE: tuple[dict[str, Any], ...] = (
+    {"key": "lang", "content": "User prefers Rust"},
+    {"key": "editor", "content": "User uses Helix editor daily"},
+    {"key": "pet", "content": "Cat named Mio"},
+    {"key": "tz", "content": "Timezone is EST"},
+    {"key": "food", "content": "Likes ramen and rust colored plates"},
+)
+"""Rows whose recalls were run with ZeroClaw 0.1.7 and 0.8.4."""
 
 
 def blob(*numbers: float) -> bytes:

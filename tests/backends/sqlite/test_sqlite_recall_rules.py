@@ -10,15 +10,7 @@ from changed_stores import opened
 from support import recalls
 from support.recalls import keys
 from support.rules import StoreRecall
-from support.small_store import MOMENT, change, make
-
-ROWS = [
-    {"key": "lang", "content": "User prefers Rust"},
-    {"key": "editor", "content": "User uses Helix editor daily"},
-    {"key": "pet", "content": "Cat named Mio"},
-    {"key": "tz", "content": "Timezone is EST"},
-    {"key": "food", "content": "Likes ramen and rust colored plates"},
-]
+from support.small_store import MOMENT, WORKED_EXAMPLE, change, make
 
 
 async def recalled(path: Path, query: str, version: str = "0.8.4", **parts: Any) -> StoreRecall:
@@ -38,7 +30,7 @@ async def test_a_query_refused_by_fts_is_noted_and_searched_with_like(tmp_path):
 @pytest.mark.parametrize("version", ["0.1.7", "0.7.5", "0.8.4"])
 async def test_a_word_too_long_for_like_is_noted_and_finds_nothing(tmp_path, version):
     """SQLite accepts a LIKE pattern of 50,000 bytes, including a % at both ends."""
-    path = make(tmp_path / "brain.db", "G4", ROWS)
+    path = make(tmp_path / "brain.db", "G4", WORKED_EXAMPLE)
     longest = await recalled(path, "é" * 24_999, version)
     assert (keys(longest), longest.mode, longest.notes) == ([], "like", ())
     found = await recalled(path, "é" * 24_999 + "s pre", version)
@@ -51,7 +43,7 @@ async def test_a_word_too_long_for_like_is_noted_and_finds_nothing(tmp_path, ver
 
 
 async def test_blank_and_star_queries_follow_the_version(tmp_path):
-    path = make(tmp_path / "brain.db", "G2", ROWS)
+    path = make(tmp_path / "brain.db", "G2", WORKED_EXAMPLE)
     newest = ["food", "tz"]
     none = await recalled(path, " \u3000", "0.5.4", limit=2)
     assert keys(none) == []
@@ -82,7 +74,7 @@ async def test_a_prefix_in_the_fall_back_must_begin_a_token(tmp_path):
 
 
 async def test_without_an_index_words_are_found_with_like_and_noted(tmp_path):
-    path = make(tmp_path / "brain.db", "G1", ROWS)
+    path = make(tmp_path / "brain.db", "G1", WORKED_EXAMPLE)
     for trigger in ("memories_ai", "memories_ad", "memories_au"):
         change(path, f"DROP TRIGGER {trigger}")
     change(path, "DROP TABLE memories_fts")
