@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -52,16 +51,6 @@ class RedisServer:
             self.say("SHUTDOWN SAVE" if save else "SHUTDOWN NOSAVE")
             self._process.wait(_PATIENCE)
             self._process = None
-
-    @contextmanager
-    def frozen(self) -> Iterator[None]:
-        """Within the block, the server accepts connections and answers nothing."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            self._process.send_signal(signal.SIGCONT)
 
     def say(self, command: str) -> bytes:
         """Return the answer to one signed-in protocol line; nothing while the server does not listen."""
