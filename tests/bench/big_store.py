@@ -12,6 +12,14 @@ from support.databases import create_database
 STEMS = ("ra", "lo", "mi", "tan", "ver", "sol", "dek", "pu", "zin", "gar")
 WORDS = [f"{stem}{tail}" for stem in STEMS for tail in range(500)]
 CATEGORIES = ("core", "daily", "conversation", "project_notes")
+CONFIG = """
+[memory]
+backend = "sqlite"
+embedding_provider = "local"
+embedding_model = "local"
+embedding_dimensions = {}
+"""
+"""A config.toml; the vectors of the store have this many dimensions."""
 
 
 def make_store(path: Path, rows: int, dimensions: int = 0, seed: int = 7, *, littered: bool = False) -> Path:

@@ -23,7 +23,7 @@ from types import FrameType
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from bench.big_store import WORDS, make_store
+from bench.big_store import CONFIG, WORDS, make_store
 from support.settling import settled
 from textual.pilot import Pilot
 
@@ -36,13 +36,6 @@ BAR = 18
 DIMENSIONS = 64
 SECONDS = 60.0
 PACKAGE = str(Path(zeroclaw_tui.__file__).parent) + "/"
-CONFIG = f"""
-[memory]
-backend = "sqlite"
-embedding_provider = "local"
-embedding_model = "local"
-embedding_dimensions = {DIMENSIONS}
-"""
 
 
 class Watch:
@@ -89,7 +82,7 @@ async def files_of_one_letter(folder: Path, rows: int) -> dict[str, list[str]]:
     """Return the functions called from the second letter to its painted results, by file."""
     install = folder / "zeroclaw"
     (install / "data" / "memory").mkdir(parents=True)
-    (install / "config.toml").write_text(CONFIG, encoding="utf-8")
+    (install / "config.toml").write_text(CONFIG.format(DIMENSIONS), encoding="utf-8")
     make_store(install / "data" / "memory" / "brain.db", rows, DIMENSIONS)
     watch = Watch()
     word = WORDS[0]

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from bench.big_store import make_store
+from bench.big_store import CONFIG, make_store
 from bench.first_frame import key_times
 from support.postgres_place import PostgresPlace
 from support.postgres_server import running_postgres
@@ -34,13 +34,6 @@ QUERY = "ra20 lo33"
 PURGED = "to purge"
 COMMAND = "import sys; sys.argv[0] = 'zeroclaw'; from zeroclaw_tui.cli.main import zeroclaw; sys.exit(zeroclaw())"
 SQLITE = "import sqlite3, sys\nfor row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]): pass"
-CONFIG = f"""
-[memory]
-backend = "sqlite"
-embedding_provider = "local"
-embedding_model = "local"
-embedding_dimensions = {DIMENSIONS}
-"""
 FILL = """
 INSERT INTO memories SELECT gen_random_uuid()::text, 'key_' || n, repeat(md5(n::text) || ' ', 6),
   (ARRAY['core', 'daily', 'conversation', 'notes'])[1 + n % 4], t, t, CASE WHEN n <= 10 THEN 'to purge' END
@@ -201,7 +194,7 @@ def make_install(folder: Path, rows: int) -> Path:
     if not database.exists():
         database.parent.mkdir(parents=True)
         make_store(database, rows, DIMENSIONS)
-        (folder / "config.toml").write_text(CONFIG, encoding="utf-8")
+        (folder / "config.toml").write_text(CONFIG.format(DIMENSIONS), encoding="utf-8")
     return folder
 
 
