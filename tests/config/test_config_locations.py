@@ -260,16 +260,10 @@ def test_a_file_outside_an_install_is_opened_alone(tmp_path: Path, name: str) ->
     assert load_config(install, {}).backend == "sqlite"
 
 
-def test_another_database_within_an_install_is_opened_alone(install_dir: Path) -> None:
-    other = install_dir / "workspace/memory/discord.db"
-    other.write_bytes(b"")
-    install = at(other)
-    assert (install.layout, install.database) == ("lone", other)
-
-
-def test_memory_db_next_to_a_brain_db_is_opened_alone(install_dir: Path) -> None:
-    """The config's store is brain.db; a path to the other file opens that file."""
-    other = install_dir / "workspace/memory.db"
+@pytest.mark.parametrize("name", ["memory/discord.db", "memory.db"])
+def test_another_database_within_an_install_is_opened_alone(install_dir: Path, name: str) -> None:
+    """The config's store is memory/brain.db; a path to another file opens that file."""
+    other = install_dir / "workspace" / name
     other.write_bytes(b"")
     install = at(other)
     assert (install.layout, install.database) == ("lone", other)
