@@ -18,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support import kill_points, killing
+from support.config_folder import Folder
 
 from zeroclaw_tui.config.save import list_backups, read_backup, save_config
 from zeroclaw_tui.config.secrets import make_key_file
@@ -32,15 +33,10 @@ KEYS = "11" * 32, "22" * 32
 
 
 @dataclass(frozen=True)
-class Place:
+class Place(Folder):
     """`config` is the given path, `target` the real path."""
 
-    config: Path
     target: Path
-
-    @property
-    def own_dir(self) -> Path:
-        return self.config.parent / "zeroclaw-tui"
 
 
 def in_folder(folder: Path) -> Place:
@@ -146,7 +142,7 @@ def check_finished(place: Place, former: bytes | None) -> None:
     backups = list_backups(place.own_dir)
     assert len(backups) <= 10
     assert former is None or read_backup(backups[0]) == former
-    assert leftovers(place.config.parent.parent) == [], "a temporary file is left"
+    assert place.temporary_files() == [], "a temporary file is left"
 
 
 def check_key(base: Path, copy: Path, wanted: bytes) -> str:
@@ -161,12 +157,8 @@ def check_key(base: Path, copy: Path, wanted: bytes) -> str:
         assert was_there, "a new key was refused although there is none"
     assert file.read_text() == KEYS[0 if was_there else 1], "the key was replaced"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert leftovers(copy) == [], "a temporary file is left"
+    assert in_folder(copy).temporary_files() == [], "a temporary file is left"
     return "new" if was_there else "old"
-
-
-def leftovers(folder: Path) -> list[str]:
-    return [path.name for path in folder.rglob("*") if ".zeroclaw-tui-" in path.name]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ NOW = datetime(2026, 11, 22, 4, 15, 30, 250_000, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Folder:
-    """A config dir whose config.toml has mode 0644 and the bytes `OLD`."""
+    """A config dir and what is saved in it."""
 
     config: Path
 
@@ -33,6 +33,7 @@ class Folder:
 
 
 def make_folder(parent: Path) -> Folder:
+    """Create a config.toml with mode 0644 and the bytes `OLD`."""
     config = parent / "install" / "config.toml"
     config.parent.mkdir()
     config.write_bytes(OLD)
