@@ -409,11 +409,10 @@ async def test_the_reader_can_edit_show_changes_copy_delete_and_undo(four: Inspe
         assert keys_in(four.store) == set()
 
 
-async def test_a_reload_leaves_the_facets_where_they_were_scrolled(tmp_path) -> None:
-    entries = [memory(f"k{at}", "x", f"category {at}", 1, at, session_id=f"chat {at}") for at in range(40)]
-    async with running(Inspector(tmp_path, SampleMemory(entries)).app(), (140, 24)) as screen:
+async def test_a_reload_leaves_the_facets_where_they_were_scrolled(inspector: Inspector) -> None:
+    async with running(inspector.app(), (140, 14)) as screen:
         facets = screen.browser.query_one(FacetList)
-        facets.scroll_to(y=8, animate=False)
+        facets.scroll_to(y=4, animate=False)
         await screen.settle()
         await screen.press("r")
-        assert facets.scroll_offset.y == 8
+        assert facets.scroll_offset.y == 4
