@@ -21,10 +21,10 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from tui.samples import NOW
 
-from zeroclaw_tui.memory.text import bar, fit
+from zeroclaw_tui.memory.text import fit
 from zeroclaw_tui.tui.format import relative_age
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, own_variables
-from zeroclaw_tui.tui.view import NO_HIGHLIGHTS
+from zeroclaw_tui.tui.view import NO_HIGHLIGHTS, bar
 from zeroclaw_tui.tui.widgets.detail import MAX_SHOWN, MemoryDetail, origin_parts, score_lines
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList, threshold_line
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList

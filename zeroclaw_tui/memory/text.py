@@ -1,8 +1,7 @@
-"""Texts for the terminal: cleaned, because memory text may be hostile, cut to a width in cells, and made of numbers."""
+"""Texts for the terminal: memory text, which may be hostile, cleaned and fitted to a width in cells; numbers as text."""
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import unicodedata
@@ -21,7 +20,6 @@ NO_VALUE = "–"
 _BLANKS = re.compile(r"[ \t\r\n\f\v]+")
 _CONTROLS = "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]"
 _MAX_COMBINING = 4
-_EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 # Combining marks are not word characters: a fast check that no letter has too many of them.
 _MANY_MARKS = re.compile(r"[^\w\x00-\x7f]{5}")
 _JOINER = "\u200d"
@@ -120,6 +118,14 @@ def cut(text: str, most: int) -> str:
     return text[:end].rstrip(_JOINER + " ") + "…"
 
 
+def last_cells(text: str, most: int) -> str:
+    """The end of a cleaned text in at most `most` cells."""
+    part = text[-most:] if most else ""
+    while cells(part) > most:
+        part = part[1:]
+    return part
+
+
 def fit(text: str, width: int, align: Literal["left", "right"] = "left") -> str:
     """Fit a text to exactly `width` cells: pad it with spaces, or cut it at a whole character with "…"."""
     if width <= 0:
@@ -128,23 +134,6 @@ def fit(text: str, width: int, align: Literal["left", "right"] = "left") -> str:
     shown = cut(text[: max(512, width * 8)].strip(_JOINER), width)
     padding = " " * (width - cells(shown))
     return padding + shown if align == "right" else shown + padding
-
-
-def bar(value: float | None, width: int) -> str:
-    """A bar of exactly `width` cells for a value clamped to 0..1; a dash if the value is missing.
-
-    A value above 0 shows at least one eighth of a cell, so that a weak hit never looks like none.
-    """
-    if width <= 0:
-        return ""
-    if value is None or math.isnan(value):
-        return NO_VALUE.ljust(width)
-    share = min(1.0, max(0.0, value))
-    eighths = round(share * width * 8)
-    if share > 0:
-        eighths = max(1, eighths)
-    full, rest = divmod(eighths, 8)
-    return ("█" * full + _EIGHTHS[rest]).ljust(width)
 
 
 def distinct_numbers(score: float, limit: float) -> tuple[str, str]:

@@ -28,11 +28,12 @@ from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
-from zeroclaw_tui.memory.text import bar, counted, cut, display_text, one_line
+from zeroclaw_tui.memory.text import counted, cut, display_text, one_line
 from zeroclaw_tui.memory.text_difference import diff_lines
 from zeroclaw_tui.tui.commands import show_failure
 from zeroclaw_tui.tui.format import safe_text
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, SIGN_LOOKS, WARNING
+from zeroclaw_tui.tui.view import bar
 from zeroclaw_tui.tui.widgets.lines import GrowingText, LineInput
 from zeroclaw_tui.tui.widgets.text_fields import OneOf, field_values
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from rich.cells import cell_len
 
 from zeroclaw_tui.memory.days import absolute_time, moment
-from zeroclaw_tui.memory.text import cut, display_text, mask_secrets, one_line, with_tilde
+from zeroclaw_tui.memory.text import cut, display_text, last_cells, mask_secrets, one_line, with_tilde
 
 ELLIPSIS = "…"
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
@@ -31,14 +31,6 @@ def local_time(at: str, now: datetime) -> str:
     """A time in the time zone of `now`, with seconds; an invalid time is shown as it is."""
     then = moment(at)
     return absolute_time(at) if then is None else then.astimezone(now.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def last_cells(text: str, cells: int) -> str:
-    """The end of a text in at most `cells` cells."""
-    part = text[-cells:] if cells else ""
-    while cell_len(part) > cells:
-        part = part[1:]
-    return part
 
 
 def shorten_path(path: str, cells: int) -> str:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.matching import Span
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
+_EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 _MAX_MATCHES = 20_000
 """The maximum number of highlighted matches in a text."""
 _SECONDS = 0.01
@@ -257,6 +258,23 @@ def value_text(part: Part, value: str) -> str:
 def score_text(score: float | None) -> str:
     """A score of any scale with two decimals; a dash if there is none."""
     return NO_VALUE if score is None or math.isnan(score) else f"{score:.2f}"
+
+
+def bar(value: float | None, width: int) -> str:
+    """A bar of exactly `width` cells for a value clamped to 0..1; a dash if the value is missing.
+
+    A value above 0 shows at least one eighth of a cell, so that a weak hit never looks like none.
+    """
+    if width <= 0:
+        return ""
+    if value is None or math.isnan(value):
+        return NO_VALUE.ljust(width)
+    share = min(1.0, max(0.0, value))
+    eighths = round(share * width * 8)
+    if share > 0:
+        eighths = max(1, eighths)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + _EIGHTHS[rest]).ljust(width)
 
 
 def _only(values: tuple[str, ...]) -> str | None:

@@ -15,11 +15,11 @@ from textual.message import Message
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, Sort, SortField
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
-from zeroclaw_tui.memory.text import NO_VALUE, bar, distinct_numbers, fit, one_line, size_shown
+from zeroclaw_tui.memory.text import NO_VALUE, distinct_numbers, fit, one_line, size_shown
 from zeroclaw_tui.scoring.injection import compared_score
 from zeroclaw_tui.tui.format import ELLIPSIS, relative_age
 from zeroclaw_tui.tui.themes import Look
-from zeroclaw_tui.tui.view import NO_HIGHLIGHTS, NO_MOMENT, Highlights, highlights_of_message, score_text
+from zeroclaw_tui.tui.view import NO_HIGHLIGHTS, NO_MOMENT, Highlights, bar, highlights_of_message, score_text
 from zeroclaw_tui.tui.widgets.table_list import EMPTY_CONTENT, EMPTY_KEY, Column, TableList, cut_key, position, wrap
 
 ListedRow: TypeAlias = "MemoryEntry | RankedRow | None"

@@ -21,8 +21,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
-from zeroclaw_tui.memory.text import cut, display_text, fit, mask_secrets, one_line
-from zeroclaw_tui.tui.format import last_cells
+from zeroclaw_tui.memory.text import cut, display_text, fit, last_cells, mask_secrets, one_line
 from zeroclaw_tui.tui.themes import LOOKS, Look
 
 Row = TypeVar("Row")
