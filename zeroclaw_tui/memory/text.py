@@ -1,4 +1,4 @@
-"""Texts for the terminal: memory text, which may be hostile, cleaned and fitted to a width in cells; numbers as text."""
+"""Texts for the terminal: memory text, which may be hostile, cleaned and fitted to a width in cells; numbers."""
 
 from __future__ import annotations
 
