@@ -1,4 +1,4 @@
-"""Texts for the terminal: memory text, which may be hostile, cleaned and fitted to a width in cells; numbers."""
+"""Texts for the terminal: cleaning of memory text, which may be hostile, fitting to a width in cells, and numbers."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ _NOISE_STARTS = ("[cron:", "[heartbeat task", "[distilled_")
 _OWN_BLOCK = "[memory context]"
 _OWN_BLOCK_SINCE = (0, 7, 3)
 _NOISE_HEAD = 20
-_LEADS = {"scanner": "withheld", "skip": "skipped", "rerank": "rerank"}
+_PREFIXES = {"scanner": "withheld", "skip": "skipped", "rerank": "rerank"}
 
 
 def judge(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, ...]:
@@ -134,7 +134,7 @@ def _below_threshold(scored: ScoredEntry, trial: Trial) -> Stop | None:
 
 
 def _stop(stage: Literal["scanner", "skip", "rerank"], rule: str) -> Stop:
-    return Stop(stage, f"{_LEADS[stage]}: {rule}", rule)
+    return Stop(stage, f"{_PREFIXES[stage]}: {rule}", rule)
 
 
 def compared_score(scored: ScoredEntry) -> float | None:

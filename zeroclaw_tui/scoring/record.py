@@ -47,9 +47,6 @@ def is_same(one: MemoryEntry, other: MemoryEntry) -> bool:
     return one.handle == other.handle or (one.id == other.id and one.id in (one.handle, other.handle))
 
 
-# The path of one memory.
-
-
 class StoreFacts(NamedTuple):
     """The facts about the store that a record needs besides its evidence. `name` is the backend's.
 

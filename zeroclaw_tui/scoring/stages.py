@@ -33,7 +33,7 @@ _WORD = re.compile(f"[^{WHITE_SPACE}]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PREFIX_FACTOR = 8
 _PREFIX_EXTRA = 512
-_QUERIES_KEPT = 64
+_CACHED_QUERIES = 64
 _CIRCLED_LETTERS = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
 _VARIATION_SELECTORS = range(0xFE00, 0xFE10)
 _UNIT_ROUNDOFF = 2.0**-24
@@ -68,7 +68,7 @@ def lists_recent(query: str, profile: ScoringProfile) -> bool:
     return (not found and profile.blank_lists_recent) or (found == ["*"] and profile.star_lists_recent)
 
 
-@lru_cache(maxsize=_QUERIES_KEPT)
+@lru_cache(maxsize=_CACHED_QUERIES)
 def match_expression(query: str, profile: ScoringProfile) -> str:
     """The FTS5 expression for MATCH: each word as a quoted string, joined by OR; empty for a blank query.
 
@@ -113,7 +113,7 @@ class LikeSearch(NamedTuple):
         return any(_found(word.lower(), text) for word in self.words for text in texts)
 
 
-@lru_cache(maxsize=_QUERIES_KEPT)
+@lru_cache(maxsize=_CACHED_QUERIES)
 def like_search(query: str, profile: ScoringProfile) -> LikeSearch | None:
     """The LIKE fall-back for a query, None for a blank one."""
     looked_for = tuple(words(query)[:LIKE_WORDS])
